@@ -14,6 +14,7 @@ from corepath.cli.printing import print_problems, say
 from corepath.cli.progress import Counter as Progress
 from corepath.episode import EXCLUSIONS, Episode, exclusion
 from corepath.errors import Problem, count
+from corepath.explanation.sentences import cut
 from corepath.importers.folders import find_files, import_traces
 from corepath.importers.registry import recognise_format
 from corepath.runs.folder import EPISODES, is_run
@@ -22,6 +23,7 @@ from corepath.verification.run_variants import Question, Questions
 
 MOST_SHOWN: Final = 5
 """How many runs are named for one finding."""
+LONGEST_EXAMPLE: Final = 160
 
 
 @dataclass
@@ -55,6 +57,7 @@ def print_questions(found: Questions, describe: Callable[[Question], str]) -> No
     """Print the questions that faulty variants raise. `describe` says how many are not noticed."""
     for question in found.questions:
         place = f"{question.run}: " if question.run else ""
-        typer.echo(visible(f"? {question} ({describe(question)}, as in {place}{question.example})"))
+        example = cut(question.example, LONGEST_EXAMPLE)
+        typer.echo(visible(f"? {question} ({describe(question)}, as in {place}{example})"))
     if found.more:
         say(f"and {count(found.more, 'more question')}")

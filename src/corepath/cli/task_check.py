@@ -133,7 +133,7 @@ def _punished_lines(found: RunCheck) -> Iterator[str]:
         yield f"error: {count(number, 'good run')} {'is' if number == 1 else 'are'} punished: {group.cause}"
         yield f"  {group.runs[0]}: {group.headline}"
         if group.advice:
-            yield f"  To accept {'it' if number == 1 else 'them'}, {group.advice}."
+            yield f"  {group.advice}"
 
 
 def _passing_lines(found: RunCheck) -> Iterator[str]:

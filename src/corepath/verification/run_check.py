@@ -5,27 +5,32 @@
 >>> task = Task("shop/refund", procedure=seq(tool("find")(order=7), tool("refund")(order=7)))
 >>> found = check_runs(task, [Episode("shop/refund", (call("refund(order=7)"),))])
 >>> found.summary
-'good: 0 of 1 accepted; variants: 0 of 0 noticed'
+'good: 0 of 1 accepted'
 >>> str(found.punished[0].cause)
 'skipped a step: find'
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from corepath.automaton.condensation import Trace
+from corepath.automaton.step import Kind, Step
 from corepath.episode import Episode
-from corepath.explanation import CauseKind, Explanation, explain
+from corepath.explanation import Cause, CauseKind, Explanation, explain
 from corepath.files.fingerprint import check_played
+from corepath.notation.call import unknown_token
 from corepath.scoring.cause_key import CauseKey
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.score import match_answer
 from corepath.scoring.tracing import trace_task
 from corepath.task import SOURCE_PREFIX, Task
 from corepath.verification.run_variants import Questions
-from corepath.verification.task_mutants import TracedRun, find_questions, is_right
+from corepath.verification.task_mutants import find_questions, is_right
+from corepath.verification.task_variants import TracedRun
 
 Runs = Mapping[str, Episode] | Iterable[Episode]
 """Recorded runs, with names for messages if there are any."""
@@ -43,6 +48,7 @@ _ADVICE: Final[Mapping[str, str]] = {
     CauseKind.WRONG_ANSWER: "let the task's answer take this one too",
 }
 """What to change in a task if a run with this cause is good."""
+_REFUSED: Final = "The tool refused the call, but trying it counts as harm: a good run does without it."
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,7 @@ def summarise(checks: Sequence[RunCheck]) -> str:
         parts += [f"{name}: {right:,} of {total:,} {word}"] if total else []
     if made := [one.mutants for one in checks if one.mutants is not None]:
         tried, missed = sum(one.tried for one in made), sum(one.missed for one in made)
-        parts.append(f"variants: {tried - missed:,} of {tried:,} noticed")
+        parts += [f"variants: {tried - missed:,} of {tried:,} noticed"] if tried else []
     return "; ".join(parts)
 
 
@@ -203,20 +209,47 @@ def _group(runs: Iterable[_Run]) -> list[PunishedRuns]:
         if key in found:
             found[key] = replace(found[key], runs=(*found[key].runs, run.name))
         else:
-            advice = _ADVICE.get(key.kind, "").format(tool=key.tool)
-            found[key] = PunishedRuns(key, (run.name,), told.headline, advice)
+            found[key] = PunishedRuns(key, (run.name,), told.headline, _advise(cause))
     return sorted(found.values(), key=lambda one: -len(one.runs))
+
+
+def _advise(cause: Cause | None) -> str:
+    """Say what to change in the task, or return an empty string if it is not known."""
+    if cause is None:
+        return ""
+    if cause.kind is CauseKind.NOT_EXPECTED and not cause.effected:
+        return _REFUSED
+    advice = _ADVICE.get(cause.kind)
+    return "" if advice is None else f"To accept it, {advice.format(tool=cause.tool)}."
 
 
 def _describe_passing(run: _Run, good: Sequence[TracedRun]) -> PassingRun:
     """Say what a bad run did, and what to do about it."""
     trace = run.traced.trace
     twin = next((one.name for one in good if one.trace.tokens == trace.tokens), None)
-    ignored = [step.call.label for step in trace.steps if step.ignored]
-    if ignored:
-        advice = f"The task ignores {ignored[0]}: if that is what is wrong, forbid it."
-    elif twin is not None:
-        advice = f"It does the same steps as {twin}: if it is wrong, the task lacks a step, an argument or a rule."
-    else:
+    ignored = next((step.call.label for step in trace.steps if step.ignored), None)
+    extra = _find_extra(trace, good)
+    if ignored is not None:
+        advice = f"The task ignores {ignored}: if that is what is wrong, forbid it."
+    elif twin is None:
         advice = "No good run does the same steps: if this way is wrong, take it out of the procedure."
+    elif extra is not None:
+        advice = (
+            f"Call {extra.index + 1}, {extra.call.label}, is no step, and in no good run: if it is wrong, forbid it."
+        )
+    else:
+        advice = f"It does the same steps as {twin}: if it is wrong, the task lacks a step, an argument or a rule."
     return PassingRun(run.name, run.explain().headline, f"{advice} If it is right, it is no bad run.")
+
+
+def _find_extra(trace: Trace, good: Sequence[TracedRun]) -> Step | None:
+    """Return a call that is no step and that no good run makes, or makes so often. Return None if there is none."""
+    most: Counter[tuple[str, str]] = Counter()
+    for run in good:
+        most |= Counter(map(unknown_token, run.calls))
+    for step in trace.steps:
+        token = unknown_token(step.call)
+        most[token] -= 1
+        if most[token] < 0 and step.kind is Kind.LOOP:
+            return step
+    return None

@@ -79,6 +79,8 @@ def _describe(kind: Fault, about: tuple[str, ...]) -> str:
             return f"{call} left out"
         case "swapped", (early, late):
             return f"{early} before {late}"
+        case "swapped", (*calls, last):
+            return f"another order of {', '.join(calls)} and {last}"
         case "repeated", (call,):
             return f"{call} called twice"
         case "other argument", (call, argument):

@@ -1,68 +1,36 @@
 """Faulty variants of good runs, and the questions that they raise if a task accepts them.
 
-Only steps of the task are changed, since reads and neutral calls are no mistakes by themselves. What is decided is not
-asked: a value that fits the step's pattern, a repetition that is a self-loop, and whatever another good run does.
+What is decided is not asked: a value that fits the step's pattern, a repetition that is a self-loop, and whatever
+another good run does.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations, islice
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from corepath.automaton.alphabet import Alphabet
 from corepath.automaton.condensation import Trace
-from corepath.automaton.reading import Role
-from corepath.automaton.step import Kind, Step
-from corepath.notation.action import Tool
-from corepath.notation.call import REQUIRED, Call
-from corepath.notation.matchers import Literal
-from corepath.play import edits
+from corepath.automaton.step import Kind
+from corepath.notation.call import Call
 from corepath.scoring.tracing import trace_task
 from corepath.task import Task
-from corepath.values import canonical
 from corepath.verification.other_ways import Path, find_edges, find_other_ways
 from corepath.verification.run_variants import (
     MOST_VARIANTS,
     Fault,
     Question,
     Questions,
-    Values,
     Variant,
-    argument_values,
-    end_of_turn,
-    make_variants,
-    other_arguments,
     spread,
 )
+from corepath.verification.task_variants import TracedRun, VariantMaker
 
-MOST_VALUES: Final = 3
-"""How many other values each argument gets."""
 _Occurrence = tuple[int, int]
 """A step's symbol, and how often it was done before."""
 _Feature = tuple[Any, ...]
 """Something that a run shows: a step in a state, a state in which it ends, a call that the task ignores."""
-
-
-@dataclass(frozen=True)
-class TracedRun:
-    """A recorded run, with its trace on the task. `params` holds the initial values of variables."""
-
-    name: str
-    trace: Trace
-    params: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        """All calls of the run."""
-        return tuple(step.call for step in self.trace.steps)
-
-    @property
-    def steps(self) -> dict[int, Step]:
-        """The calls that are progress, by their place."""
-        return {step.index: step for step in self.trace.steps if step.kind is Kind.PROGRESS}
 
 
 def is_right(trace: Trace) -> bool:
@@ -76,7 +44,7 @@ def find_questions(task: Task, runs: Sequence[TracedRun], others: Sequence[Call]
     `others` holds further calls, e.g. those of bad runs. If the task ignores calls that it does not name, such a call
     is added to good runs.
     """
-    shown, maker = _Shown(runs), _Maker(task, runs, others)
+    shown, maker = _Shown(runs), VariantMaker(task, runs, others)
     most = max(1, MOST_VARIANTS // max(1, len(runs)))
     found: dict[tuple[str, ...], Question] = {}
     paths: list[Path] = [_path(run.trace) for run in runs]
@@ -91,7 +59,7 @@ def find_questions(task: Task, runs: Sequence[TracedRun], others: Sequence[Call]
         paths += [path for path in accepted if shown.find_new(path) is None]
         _count(run, [fault for fault in faults if fault.path is None or shown.find_new(fault.path) is None], found)
     ways = [*_unused_steps(task, runs), *_other_ways(task, paths, len(runs))]
-    return Questions.of([*found.values(), *ways], tried, missed, skipped)
+    return Questions.of(_join_orders([*found.values(), *ways]), tried, missed, skipped)
 
 
 class _Finding(NamedTuple):
@@ -127,7 +95,7 @@ def _judge(task: Task, run: TracedRun, variants: Sequence[Variant], shown: _Show
         if variant.kind == "left out":
             optional.update(variant.without)
         implied = variant.kind == "stopped early" and optional.issuperset(variant.without)
-        if not implied and not _is_decided(run, variant, trace) and not shown.has(variant, trace):
+        if not implied and not _is_decided(run, variant, trace) and not shown.has(variant, run, trace):
             yield _Finding(variant, _path(trace))
 
 
@@ -139,18 +107,42 @@ def _is_decided(run: TracedRun, variant: Variant, trace: Trace) -> bool:
     return bool(now) and all(step.kind is Kind.LOOP and not step.ignored for step in now)
 
 
+def _join_orders(questions: Sequence[Question]) -> list[Question]:
+    """Make one question of those about the order of the same steps, e.g. of steps that may come in any order."""
+    groups: list[list[Question]] = []
+    others = []
+    for question in questions:
+        if question.kind != "swapped" or not question.missed:
+            others.append(question)
+            continue
+        joined = [group for group in groups if any(set(one.about).intersection(question.about) for one in group)]
+        groups = [group for group in groups if group not in joined]
+        groups.append([*(one for group in joined for one in group), question])
+    return [*others, *map(_join, groups)]
+
+
+def _join(group: Sequence[Question]) -> Question:
+    """Join questions. The one with the most cases gives the example."""
+    most = max(group, key=lambda one: (one.run != "", one.missed))
+    return (
+        most
+        if len(group) == 1
+        else replace(most, about=tuple(dict.fromkeys(name for one in group for name in one.about)))
+    )
+
+
 class _Shown:
     """What good runs show, so that nobody need be asked about it."""
 
     def __init__(self, runs: Sequence[TracedRun]) -> None:
         self._features = {feature for run in runs for feature in _features(run.trace)}
         self._times: Counter[int] = Counter()
-        self._orders: set[tuple[_Occurrence, _Occurrence]] = set()
+        self._places: list[dict[_Occurrence, int]] = []
         for path in (_path(run.trace) for run in runs):
             self._times |= Counter(path)
-            self._orders.update(_orders(path))
+            self._places.append({_occurrence(path, place): place for place in range(len(path))})
 
-    def has(self, variant: Variant, trace: Trace) -> bool:
+    def has(self, variant: Variant, run: TracedRun, trace: Trace) -> bool:
         """Whether good runs do each step of a variant in the same state, and end in its last state.
 
         A step that is done again is shown by a good run that does it as often, and an order of two steps by a good run
@@ -160,7 +152,16 @@ class _Shown:
             return True
         if variant.kind == "repeated":
             return Counter(_path(trace)) <= self._times
-        return variant.kind == "swapped" and self._orders.issuperset(_orders(_path(trace)))
+        return variant.kind == "swapped" and self._has_order(_path(run.trace), _path(trace))
+
+    def _has_order(self, path: Path, swapped: Path) -> bool:
+        """Whether a good run has the order of the two steps that are swapped."""
+        pairs = enumerate(zip(path, swapped, strict=False))
+        place = next((place for place, (before, after) in pairs if before != after), len(swapped))
+        if place + 1 >= len(swapped):
+            return False
+        one, other = _occurrence(swapped, place), _occurrence(swapped, place + 1)
+        return any(one in places and places[one] < places.get(other, -1) for places in self._places)
 
     def find_new(self, path: Path) -> int | None:
         """Return a step that no good run does, or None if there is none."""
@@ -176,10 +177,8 @@ def _features(trace: Trace) -> Iterator[_Feature]:
     yield ("end", trace.end.state)
 
 
-def _orders(path: Path) -> Iterator[tuple[_Occurrence, _Occurrence]]:
-    """Yield which step comes before which, for all pairs of steps."""
-    occurrences = [(symbol, path[:place].count(symbol)) for place, symbol in enumerate(path)]
-    return combinations(occurrences, 2)
+def _occurrence(path: Path, place: int) -> _Occurrence:
+    return path[place], path[:place].count(path[place])
 
 
 def _path(trace: Trace) -> tuple[int, ...]:
@@ -209,97 +208,3 @@ def _other_ways(task: Task, paths: Sequence[Path], runs: int) -> Iterator[Questi
             kind: Fault = "repeated" if one == other else "swapped"
             about = (names[one],) if one == other else (names[one], names[other])
             yield Question(kind, about, text, missed=runs, tried=runs)
-
-
-class _Maker:
-    """Makes the faulty variants of the runs of one task."""
-
-    def __init__(self, task: Task, runs: Sequence[TracedRun], others: Sequence[Call]) -> None:
-        self._alphabet = task.automaton.alphabet
-        calls = [*_literal_calls(self._alphabet), *(call for run in runs for call in run.calls)]
-        self._values = argument_values(calls)
-        self._stranger = _find_stranger(self._alphabet, others, self._values)
-
-    def make(self, run: TracedRun) -> Iterator[Variant]:
-        """Yield the faulty variants of a run."""
-        calls = run.calls
-        names = {place: self._alphabet.names[step.symbol or 0] for place, step in run.steps.items()}
-        yield from make_variants(calls, names, self._values, MOST_VALUES)
-        yield from _repeat_at_end(calls, names)
-        yield from _exchange(calls, names)
-        yield from self._add(calls, names)
-        yield from _stop(calls, names)
-
-    def _add(self, calls: Sequence[Call], names: Mapping[int, str]) -> Iterator[Variant]:
-        """Yield variants with a call that is no step of the run."""
-        for place in names:
-            for _, other in islice(other_arguments(calls[place], self._values), 1):
-                at = end_of_turn(calls, place)
-                made = edits.insert(calls, at, replace(other, turn=None))
-                yield Variant("added", (other.tool,), made, f"{other.label} after {calls[place].label}", (at,))
-        if self._stranger is not None:
-            yield Variant("added", (), (*calls, self._stranger), f"{self._stranger.label} at the end", (len(calls),))
-
-
-def _literal_calls(alphabet: Alphabet) -> Iterator[Call]:
-    """Yield the values that steps ask for, as calls."""
-    for action in (alphabet.actions[symbol] for symbol in sorted(alphabet.steps)):
-        literals = {name: one.value for name, one in action.arguments.fields if isinstance(one, Literal)}
-        yield Call(action.tool, literals)
-
-
-def _find_stranger(alphabet: Alphabet, others: Sequence[Call], values: Values) -> Call | None:
-    """Return a call of a tool that the task does not name, or None if none is known."""
-    made = (_make_call(tool, values) for tool in (alphabet.tools or {}).values())
-    steps = {alphabet.actions[symbol].tool for symbol in alphabet.steps}
-    for call in (*others, *made):
-        is_named = call.tool in steps or alphabet.read(call, {}, {}, failed=False).role is not Role.UNLISTED
-        if not is_named and not call.failed:
-            return replace(call, turn=None)
-    return None
-
-
-def _make_call(tool: Tool, values: Values) -> Call:
-    """Make a call of a tool, with values that other calls have for arguments of the same name."""
-    known = {name: found[0] for (_, name), found in values.items() if found}
-    needed = [name for name, default in (tool.parameters or {}).items() if default is REQUIRED]
-    return Call(tool.name, {name: known.get(name, "x") for name in needed})
-
-
-def _repeat_at_end(calls: Sequence[Call], names: Mapping[int, str]) -> Iterator[Variant]:
-    """Yield variants in which a step is done again at the end."""
-    for place, name in names.items():
-        if end_of_turn(calls, place) < len(calls):
-            call = calls[place]
-            made = (*calls, replace(call, turn=None))
-            yield Variant("repeated", (name,), made, f"{call.label} again at the end", (len(calls),))
-
-
-def _exchange(calls: Sequence[Call], names: Mapping[int, str]) -> Iterator[Variant]:
-    """Yield variants in which two calls of a tool have each other's value of one argument.
-
-    Calls that differ in this argument alone would be swapped, which is another fault.
-    """
-    for one, other in combinations(names, 2):
-        first, second = calls[one], calls[other]
-        if first.tool != second.tool or names[one] == names[other]:
-            continue
-        differing = [name for name in first.arguments if name in second.arguments
-                     and canonical(first.arguments[name]) != canonical(second.arguments[name])]  # fmt: skip
-        for name in differing if len(differing) > 1 else ():
-            made = list(calls)
-            made[one] = replace(first, arguments={**first.arguments, name: second.arguments[name]})
-            made[other] = replace(second, arguments={**second.arguments, name: first.arguments[name]})
-            text = f"{made[one].label} and {made[other].label}"
-            yield Variant("exchanged", (names[one], names[other], name), tuple(made), text, (one, other))
-
-
-def _stop(calls: Sequence[Call], names: Mapping[int, str]) -> Iterator[Variant]:
-    """Yield variants that stop when two or more steps are missing. If only one is, it is left out."""
-    places = list(names)
-    for done in range(len(places) - 1):
-        end, missing = (places[done - 1] + 1 if done else 0), tuple(places[done:])
-        made = tuple(call for call in calls[:end])
-        about = (names[places[done - 1]],) if done else ()
-        text = f"nothing after {calls[places[done - 1]].label}" if done else "no call"
-        yield Variant("stopped early", about, made, text, without=missing)
