@@ -234,9 +234,8 @@ def _describe_passing(run: _Run, good: Sequence[TracedRun]) -> PassingRun:
     elif twin is None:
         advice = "No good run does the same steps: if this way is wrong, take it out of the procedure."
     elif extra is not None:
-        advice = (
-            f"Call {extra.index + 1}, {extra.call.label}, is no step, and in no good run: if it is wrong, forbid it."
-        )
+        call = f"call {extra.index + 1}, {extra.call.label}"
+        advice = f"Beside its steps it makes {call}, more often than any good run: if it is wrong, forbid it."
     else:
         advice = f"It does the same steps as {twin}: if it is wrong, the task lacks a step, an argument or a rule."
     return PassingRun(run.name, run.explain().headline, f"{advice} If it is right, it is no bad run.")

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
 from corepath.automaton.condensation import Trace
-from corepath.automaton.step import Kind
+from corepath.automaton.step import Kind, Position, advance, step
 from corepath.notation.call import Call
 from corepath.scoring.tracing import trace_task
 from corepath.task import Task
@@ -86,10 +87,10 @@ def _judge(task: Task, run: TracedRun, variants: Sequence[Variant], shown: _Show
     Stopping early is no fault of its own if each of the steps that are then missing can be left out.
     """
     optional: set[int] = set()
+    positions = list(accumulate(run.trace.steps, advance, initial=run.trace.begin))
     for variant in variants:
-        calls = [item for item in variant.items if isinstance(item, Call)]
-        trace = trace_task(task, calls, run.params, run.trace.begin.errors)
-        if not is_right(trace):
+        trace = _trace(task, run, positions, [item for item in variant.items if isinstance(item, Call)])
+        if trace is None:
             yield _Finding(variant, None)
             continue
         if variant.kind == "left out":
@@ -97,6 +98,26 @@ def _judge(task: Task, run: TracedRun, variants: Sequence[Variant], shown: _Show
         implied = variant.kind == "stopped early" and optional.issuperset(variant.without)
         if not implied and not _is_decided(run, variant, trace) and not shown.has(variant, run, trace):
             yield _Finding(variant, _path(trace))
+
+
+def _trace(task: Task, run: TracedRun, positions: Sequence[Position], calls: Sequence[Call]) -> Trace | None:
+    """Return the trace of a variant, or None if the task notices it.
+
+    Unless policies matter, only the calls from the first that differs to the first harmful one are run. `positions`
+    holds the positions before each call of the run.
+    """
+    if task.policies and task.simulator is not None:
+        trace = trace_task(task, calls, run.params, run.trace.begin.errors)
+        return trace if is_right(trace) else None
+    pairs = zip(run.trace.steps, calls, strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0].call is pair[1], pairs))
+    steps, position = list(run.trace.steps[:same]), positions[same]
+    for call in calls[same:]:
+        taken, position = step(position, call)
+        if taken.kind is Kind.HARM:
+            return None
+        steps.append(taken)
+    return Trace(run.trace.begin, tuple(steps), position) if position.accepted else None
 
 
 def _is_decided(run: TracedRun, variant: Variant, trace: Trace) -> bool:
@@ -169,11 +190,11 @@ class _Shown:
 
 
 def _features(trace: Trace) -> Iterator[_Feature]:
-    for step in trace.steps:
-        if step.ignored:
-            yield ("ignored", step.call.tool)
-        elif step.kind is Kind.PROGRESS:
-            yield ("step", step.before, step.symbol)
+    for taken in trace.steps:
+        if taken.ignored:
+            yield ("ignored", taken.call.tool)
+        elif taken.kind is Kind.PROGRESS:
+            yield ("step", taken.before, taken.symbol)
     yield ("end", trace.end.state)
 
 
