@@ -82,10 +82,7 @@ def _count(run: TracedRun, faults: Sequence[_Finding], found: dict[tuple[str, ..
 
 
 def _judge(task: Task, run: TracedRun, variants: Sequence[Variant], shown: _Shown) -> Iterator[_Finding]:
-    """Yield the variants that are faults.
-
-    Stopping early is no fault of its own if each of the steps that are then missing can be left out.
-    """
+    """Yield the variants that are faults. Those that follow from steps which can be left out are none of their own."""
     optional: set[int] = set()
     positions = list(accumulate(run.trace.steps, advance, initial=run.trace.begin))
     for variant in variants:
@@ -95,8 +92,9 @@ def _judge(task: Task, run: TracedRun, variants: Sequence[Variant], shown: _Show
             continue
         if variant.kind == "left out":
             optional.update(variant.without)
-        implied = variant.kind == "stopped early" and optional.issuperset(variant.without)
-        if not implied and not _is_decided(run, variant, trace) and not shown.has(variant, run, trace):
+        if _is_implied(variant, trace, optional) or _is_decided(run, variant, trace):
+            continue
+        if not shown.has(variant, run, trace):
             yield _Finding(variant, _path(trace))
 
 
@@ -120,12 +118,24 @@ def _trace(task: Task, run: TracedRun, positions: Sequence[Position], calls: Seq
     return Trace(run.trace.begin, tuple(steps), position) if position.accepted else None
 
 
+def _is_implied(variant: Variant, trace: Trace, optional: set[int]) -> bool:
+    """Whether a variant only lacks steps that can be left out, or has a call that changes nothing in their place."""
+    if variant.kind == "stopped early":
+        return optional.issuperset(variant.without)
+    is_exchange = variant.kind in ("other argument", "exchanged")
+    return is_exchange and optional.issuperset(variant.changed) and _are_loops(variant, trace)
+
+
+def _are_loops(variant: Variant, trace: Trace) -> bool:
+    """Whether all calls that are changed are self-loops that the task allows."""
+    return all(one.kind is Kind.LOOP and not one.ignored for one in (trace.steps[place] for place in variant.changed))
+
+
 def _is_decided(run: TracedRun, variant: Variant, trace: Trace) -> bool:
     """Whether the task says of the changed calls themselves that they are right, or that they do not matter."""
-    now = [trace.steps[place] for place in variant.changed]
     if variant.kind in ("other argument", "exchanged"):
-        return all(step.symbol == run.trace.steps[step.index].symbol for step in now)
-    return bool(now) and all(step.kind is Kind.LOOP and not step.ignored for step in now)
+        return all(trace.steps[place].symbol == run.trace.steps[place].symbol for place in variant.changed)
+    return bool(variant.changed) and _are_loops(variant, trace)
 
 
 def _join_orders(questions: Sequence[Question]) -> list[Question]:
@@ -144,12 +154,11 @@ def _join_orders(questions: Sequence[Question]) -> list[Question]:
 
 def _join(group: Sequence[Question]) -> Question:
     """Join questions. The one with the most cases gives the example."""
+    if len(group) == 1:
+        return group[0]
     most = max(group, key=lambda one: (one.run != "", one.missed))
-    return (
-        most
-        if len(group) == 1
-        else replace(most, about=tuple(dict.fromkeys(name for one in group for name in one.about)))
-    )
+    names = dict.fromkeys(name for one in group for name in one.about)
+    return replace(most, about=tuple(names))
 
 
 class _Shown:
@@ -158,22 +167,28 @@ class _Shown:
     def __init__(self, runs: Sequence[TracedRun]) -> None:
         self._features = {feature for run in runs for feature in _features(run.trace)}
         self._times: Counter[int] = Counter()
+        self._fewest: dict[int, int] = {}
         self._places: list[dict[_Occurrence, int]] = []
         for path in (_path(run.trace) for run in runs):
             self._times |= Counter(path)
+            for symbol, number in Counter(path).items():
+                self._fewest[symbol] = min(number, self._fewest.get(symbol, number))
             self._places.append({_occurrence(path, place): place for place in range(len(path))})
 
     def has(self, variant: Variant, run: TracedRun, trace: Trace) -> bool:
         """Whether good runs do each step of a variant in the same state, and end in its last state.
 
-        A step that is done again is shown by a good run that does it as often, and an order of two steps by a good run
-        that has it anywhere.
+        A step that is done more or less often is shown by good runs that do it as often or more, and as seldom or less.
+        An order of two steps is shown by a good run that has it anywhere.
         """
         if set(_features(trace)) <= self._features:
             return True
-        if variant.kind == "repeated":
-            return Counter(_path(trace)) <= self._times
-        return variant.kind == "swapped" and self._has_order(_path(run.trace), _path(trace))
+        before, path = _path(run.trace), _path(trace)
+        if variant.kind == "swapped":
+            return self._has_order(before, path)
+        times = Counter(path)
+        is_within = all(self._fewest.get(one, 0) <= number <= self._times[one] for one, number in times.items())
+        return is_within and variant.kind in ("repeated", "left out") and set(times) == set(before)
 
     def _has_order(self, path: Path, swapped: Path) -> bool:
         """Whether a good run has the order of the two steps that are swapped."""
