@@ -7,20 +7,18 @@ from itertools import combinations, islice
 from typing import Any
 
 import pytest
+from benchmarks import planted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corepath import Call, Episode, Task, TaskError, World, parse_tasks, play, trace_calls, world
-from corepath.errors import CorepathError
+from corepath import Call, Episode, Task, TaskError, parse_tasks, play, trace_calls, world
 from corepath.notation import parser
 from corepath.play.built_in import built_in
-from corepath.verification import narrowing, task_mutants
-from corepath.verification.narrowing import narrow, widen
+from corepath.verification import task_mutants
 from corepath.verification.other_ways import find_other_ways
-from corepath.verification.run_check import RunCheck, check_runs
+from corepath.verification.run_check import check_runs
 from corepath.verification.run_variants import MOST_QUESTIONS, Variant
 from corepath.verification.task_variants import TracedRun, VariantMaker
-from corepath.world.world import Pick
 
 FIND, REFUND, SEND = "find(order=7)", "refund(order=7, amount=20)", 'send(to="Ann", text="Done!")'
 SHOP = f'{FIND} >> {REFUND} >> send(to="Ann", text=ANY)'
@@ -308,45 +306,12 @@ def test_variants_are_judged_as_whole_traces_are(procedure: str, random: Any) ->
 # Planted mistakes
 
 
-def plant(name: str, *, narrows: bool) -> list[tuple[str, bool]]:
-    """Change a task of a world, and say of each change whether runs of the right task show it."""
-    home: World[Any] = world(name.partition("/")[0])
-    raw = home.makers[name.partition("/")[2]](Pick(name, 0))
-    right = home.complete(raw, name)
-    good = [play(built_in("oracle"), right, epoch=epoch) for epoch in range(8)]
-    bad = [play(built_in(agent), right, name=agent) for agent in ("left_out", "swapped", "wrong_argument")]
-    before = set() if narrows else _questions(check_runs(_without_world(right), good, bad))
-    seen = []
-    for change in narrowing._choose(list(narrow(right) if narrows else widen(right, home))):
-        try:
-            changed = narrowing._rebuild(home, raw, change.procedure, name)
-        except CorepathError:
-            continue
-        if narrowing._find_witness(*((right, changed) if narrows else (changed, right))) is None:
-            continue
-        found = check_runs(_without_world(changed), good, bad, mutants=not narrows)
-        seen.append((change.kind, bool(found.punished if narrows else found.passing or _questions(found) - before)))
-    return seen
-
-
-def _without_world(task: Task) -> Task:
-    return replace(task, simulator=None, policies=())
-
-
-def _questions(found: RunCheck) -> set[str]:
-    assert found.mutants is not None
-    return {str(question) for question in found.mutants.questions}
-
-
-@pytest.mark.parametrize("name", ["farm/weigh_and_log", "legal/enforce_if_listed", "validation/end_of_shift"])
-def test_wrong_ways_added_to_a_task_are_noticed(name: str) -> None:
-    seen = plant(name, narrows=False)
-    assert len(seen) >= 4
-    assert [kind for kind, noticed in seen if not noticed] == []
-
-
-@pytest.mark.parametrize("name", ["desktop/update_the_idle", "communication/hand_over"])
-def test_right_ways_deleted_from_a_task_are_noticed(name: str) -> None:
-    seen = plant(name, narrows=True)
-    assert seen
-    assert [kind for kind, noticed in seen if not noticed] == []
+@pytest.mark.parametrize("name", ["desktop/update_the_idle", "legal/enforce_if_listed", "farm/weigh_and_log"])
+def test_right_ways_deleted_from_a_task_and_wrong_ones_added_are_noticed(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planted, "GOOD", 6)
+    monkeypatch.setattr(planted, "BAD", 1)
+    found = list(planted.challenge(name))
+    assert len(found) >= 4
+    assert [missed for notice in found for missed in notice.missed] == []
