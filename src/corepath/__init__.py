@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from corepath.report.results import Results
     from corepath.testing.assertion import assert_path
     from corepath.testing.rules import assert_rules
+    from corepath.verification.run_check import RunCheck, check_runs
 
 __version__ = "0.1.0"
 
@@ -74,6 +75,7 @@ _LAZY = {
     **dict.fromkeys(("load_task", "load_tasks", "parse_tasks"), "corepath.files.tasks"),
     "Results": "corepath.report.results",
     "load_results": "corepath.report.loading",
+    **dict.fromkeys(("RunCheck", "check_runs"), "corepath.verification.run_check"),
 }
 
 
@@ -123,6 +125,7 @@ __all__ = [
     "Replay",
     "Results",
     "Rule",
+    "RunCheck",
     "Score",
     "Scoring",
     "Session",
@@ -146,6 +149,7 @@ __all__ = [
     "begin",
     "between",
     "call",
+    "check_runs",
     "choice",
     "contains",
     "episode",

@@ -111,7 +111,7 @@ def test_variants_that_no_rule_notices_are_questions(folder: Path, corepath: Any
     questions = [line.partition(" (")[0] for line in done.stdout.splitlines() if line.startswith("? ")]
     assert "? refund called twice: intended?" in questions
     assert "? refund left out: intended?" in questions
-    assert "? verify with any id: intended?" in questions
+    assert "? verify with another id: intended?" in questions
     assert "? verify left out: intended?" not in questions  # rule 1 notices
     assert "? close left out: intended?" not in questions  # rule 3 notices
     assert "? refund before verify: intended?" not in questions  # rule 1 notices
@@ -141,9 +141,9 @@ def test_json_has_an_object_for_each_rule_finding_and_question(folder: Path, cor
     assert {row["kind"] for row in rows if "question" in row} == {"left out", "repeated", "other argument"}
 
 
-def test_options_for_rules_are_refused_for_tasks_and_mutants_need_good_runs(folder: Path, corepath: Any) -> None:
-    done = corepath("check", "farm", "--mutants", cwd=folder)
-    assert (done.returncode, "are for rule files" in done.stderr) == (2, True)
+def test_traces_are_for_rules_alone_and_mutants_need_good_runs(folder: Path, corepath: Any) -> None:
+    done = corepath("check", "farm", "--traces", "5", cwd=folder)
+    assert (done.returncode, "--traces is for rule files" in done.stderr) == (2, True)
     done = corepath("check", "rules.yaml", "--mutants", cwd=folder)
     assert (done.returncode, "name them with --good RUNS" in done.stderr) == (2, True)
     done = corepath("check", "rules.yaml", "farm", cwd=folder)

@@ -14,10 +14,11 @@ import pytest
 from corepath import Call, Episode, load_results
 from corepath.episode import FAILED_OUTSIDE
 from corepath.files.episodes import episode_json
-from corepath.report.fixes import NOT_EXPLAINED, CauseKey, Fixes
+from corepath.report.fixes import NOT_EXPLAINED, Fixes
 from corepath.report.output import write_report
 from corepath.report.page import page
 from corepath.report.results import Results
+from corepath.scoring.cause_key import CauseKey
 from corepath.scoring.summary import is_failed
 from tests.report.test_report import played
 

@@ -139,16 +139,16 @@ WorstOption = Annotated[
 ]
 GoodOption = Annotated[
     list[Path] | None,
-    typer.Option("--good", metavar="RUNS", help="For rules: runs or traces that break none of them.",
+    typer.Option("--good", metavar="RUNS", help="Runs or traces that are right: no task or rule may punish them.",
                  callback=lambda paths: require_paths(paths or [])),
 ]  # fmt: skip
 BadOption = Annotated[
     list[Path] | None,
-    typer.Option("--bad", metavar="RUNS", help="For rules: runs or traces that each break one of them.",
+    typer.Option("--bad", metavar="RUNS", help="Runs or traces that are wrong: each must be noticed.",
                  callback=lambda paths: require_paths(paths or [])),
 ]  # fmt: skip
 MutantsOption = Annotated[
-    bool, typer.Option("--mutants", help="For rules: ask about faulty variants of good runs that no rule notices.")
+    bool, typer.Option("--mutants", help="Ask about faulty variants of good runs that are not noticed.")
 ]
 TracesOption = Annotated[
     int | None, typer.Option("--traces", min=1, help="For rules: how many traces each search tries (default 20,000).")
@@ -156,8 +156,8 @@ TracesOption = Annotated[
 
 
 @dataclass(frozen=True)
-class RuleCheck:
-    """What to check rules with. If `traces` is None, each search tries the usual number of traces."""
+class CheckOptions:
+    """What to check rules or tasks with. If `traces` is None, each search tries the usual number of traces."""
 
     good: tuple[Path, ...] = ()
     bad: tuple[Path, ...] = ()

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import typer
 
-from corepath.cli.options import RuleCheck
-from corepath.cli.printing import print_problems, say, usage_error
-from corepath.cli.progress import Counter as Progress
-from corepath.episode import events, exclusion
-from corepath.errors import Problem, count
+from corepath.cli.options import CheckOptions
+from corepath.cli.printing import say
+from corepath.cli.recorded_runs import MOST_SHOWN, RunReader, print_questions
+from corepath.episode import events
+from corepath.errors import count
 from corepath.files.rules import RuleSet, load_rules
-from corepath.importers.folders import find_files, import_traces
-from corepath.importers.registry import recognise_format
 from corepath.rules.rule import Rule
 from corepath.rules.trace_text import trace_to_dicts, write_trace
 from corepath.rules.verdict import State
 from corepath.rules.witness import MOST_TRACES, Answer, forbids_outright
-from corepath.runs.folder import EPISODES, is_run
 from corepath.values import visible
-from corepath.verification.rule_mutants import MutantFindings, find_questions
+from corepath.verification.rule_mutants import find_questions
 from corepath.verification.rule_relations import Contradiction, Implication, Relations, relate
 from corepath.verification.rule_runs import Run, RunFindings, judge_runs
+from corepath.verification.run_variants import Questions
 
-MOST_SHOWN: Final = 5
-"""How many runs are named for one finding."""
 _STATES: Final = (State.KEPT, State.BROKEN, State.OWED, State.UNCLEAR)
 
 
@@ -49,17 +44,15 @@ class Finding:
         return {**head, "text": self.text, **dict(self.more)}
 
 
-def check_rule_file(path: str, options: RuleCheck, *, as_json: bool) -> None:
+def check_rule_file(path: str, options: CheckOptions, *, as_json: bool) -> None:
     """Check a rule file and print what is found. Exit with code 1 if something is wrong with the rules."""
-    if options.mutants and not options.good:
-        usage_error("--mutants makes faulty variants of good runs; name them with --good RUNS")
     found = load_rules(path)
     for warning in found.warnings:
         say(f"warning: {warning}")
-    problems: list[Problem] = []
-    good = list(_read_runs(options.good, problems, is_good=True))
-    bad = list(_read_runs(options.bad, problems, is_good=False))
-    print_problems(problems)
+    reader = RunReader()
+    good = [Run(name, tuple(events(one)), is_good=True) for name, one in reader.read(options.good)]
+    bad = [Run(name, tuple(events(one)), is_good=False) for name, one in reader.read(options.bad)]
+    reader.print_problems()
     relations = relate(found.rules, options.traces or MOST_TRACES)
     runs = judge_runs(found.rules, [*good, *bad])
     mutants = find_questions(found.rules, good) if options.mutants else None
@@ -70,20 +63,8 @@ def check_rule_file(path: str, options: RuleCheck, *, as_json: bool) -> None:
         _print_rules(found.rules, relations, runs)
         print_findings(findings)
         _print_questions(mutants)
-    if problems or any(one.is_error for one in findings):
+    if reader.problems or any(one.is_error for one in findings):
         raise typer.Exit(1)
-
-
-def _read_runs(paths: Iterable[Path], problems: list[Problem], *, is_good: bool) -> Iterator[Run]:
-    """Yield the episodes in episode files, run folders and traces. Those that count in no mean are left out."""
-    files = find_files(path / EPISODES if is_run(path) else path for path in paths)
-    with Progress("runs read").show() as progress:
-        for one in import_traces(files, recognise_format, lambda file: progress.name(str(file))):
-            if isinstance(one, Problem):
-                problems.append(one)
-            elif exclusion(one.episode) is None:
-                progress.add()
-                yield Run(f"{one.file}:{one.number}", tuple(events(one.episode)), is_good)
 
 
 # What was found
@@ -204,20 +185,18 @@ def print_findings(findings: Sequence[Finding]) -> None:
         typer.echo(visible(f"{'error' if one.is_error else 'note'}: {one.text}"))
 
 
-def _print_questions(mutants: MutantFindings | None) -> None:
-    if mutants is None:
+def _print_questions(found: Questions | None) -> None:
+    if found is None:
         return
     typer.echo()
-    typer.echo(f"{count(mutants.tried, 'faulty variant')} of good runs tried, {mutants.missed:,} noticed by no rule"
-               + (f", {mutants.skipped:,} more not tried" if mutants.skipped else ""))  # fmt: skip
-    for question in mutants.questions:
-        typer.echo(visible(f"? {question} ({question.missed:,} of {question.tried:,} not noticed, "
-                           f"as in {question.run}: {question.example})"))  # fmt: skip
+    typer.echo(f"{count(found.tried, 'faulty variant')} of good runs tried, {found.missed:,} noticed by no rule"
+               + (f", {found.skipped:,} more not tried" if found.skipped else ""))  # fmt: skip
+    print_questions(found, lambda question: f"{question.missed:,} of {question.tried:,} not noticed")
 
 
 def _print_json(
     found: RuleSet, relations: Relations, runs: RunFindings, findings: Sequence[Finding],
-    mutants: MutantFindings | None,
+    mutants: Questions | None,
 ) -> None:  # fmt: skip
     """Print an object for each rule, each finding and each question."""
     for number, rule in enumerate(found.rules):
@@ -230,5 +209,4 @@ def _print_json(
     for one in findings:
         typer.echo(json.dumps(one.to_dict()))
     for question in () if mutants is None else mutants.questions:
-        row = {**vars(question), "about": list(question.about)}
-        typer.echo(json.dumps({"question": str(question), **row}))
+        typer.echo(json.dumps(question.to_dict()))

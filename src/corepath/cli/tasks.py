@@ -14,10 +14,10 @@ import typer
 from corepath.cli.options import (
     TASK_NAMES,
     BadOption,
+    CheckOptions,
     GoodOption,
     JsonOption,
     MutantsOption,
-    RuleCheck,
     SeedOption,
     TaskArguments,
     TracesOption,
@@ -80,18 +80,30 @@ def check_command(
     mutants: MutantsOption = False,
     traces: TracesOption = None,
 ) -> None:
-    """Check tasks, and count their states, actions and golden paths. Or check the rules in a rule file."""
+    """Check tasks or a rule file: by themselves, or with runs that are right, wrong, or variants of right ones."""
+    options = CheckOptions(tuple(good or ()), tuple(bad or ()), mutants, traces)
+    if mutants and not good:
+        usage_error("--mutants makes faulty variants of good runs; name them with --good RUNS")
     if any(map(is_rule_file, targets)):
-        _check_rules(targets, RuleCheck(tuple(good or ()), tuple(bad or ()), mutants, traces), as_json=as_json)
+        _check_rules(targets, options, as_json=as_json)
         return
-    if good or bad or mutants or traces:
-        usage_error("--good, --bad, --mutants and --traces are for rule files, as in corepath check rules.yaml")
-    _check_tasks(targets, as_json=as_json)
+    if traces:
+        usage_error("--traces is for rule files, as in corepath check rules.yaml")
+    sources = _find_valid(targets, as_json=as_json)
+    if good or bad:
+        from corepath.cli.task_check import check_with_runs  # noqa: PLC0415  # a check without runs needs none of it
+
+        check_with_runs(sources, options, as_json=as_json)
+    else:
+        _check_tasks([source.make() for source in sources], as_json=as_json)
 
 
-def _check_tasks(targets: list[str], *, as_json: bool) -> None:
+def _find_valid(targets: list[str], *, as_json: bool) -> list[Source]:
+    """Find the tasks that the user named. Print all problems in their files, if any, and exit with code 1."""
     try:
-        found = [source.make() for source in find_sources(targets)]
+        found = find_sources(targets)
+        for source in found:
+            source.make()
     except InputError as error:
         if as_json:
             for problem in error.problems:
@@ -99,6 +111,11 @@ def _check_tasks(targets: list[str], *, as_json: bool) -> None:
         else:
             print_problems(error.problems)
         raise typer.Exit(1) from None
+    return found
+
+
+def _check_tasks(found: list[Task], *, as_json: bool) -> None:
+    """Print the size and the warnings of each task."""
     if as_json:
         sys.set_int_max_str_digits(0)  # counts are exact, however long
         for task in found:
@@ -117,7 +134,7 @@ def _check_tasks(targets: list[str], *, as_json: bool) -> None:
     print_table(made)
 
 
-def _check_rules(targets: list[str], options: RuleCheck, *, as_json: bool) -> None:
+def _check_rules(targets: list[str], options: CheckOptions, *, as_json: bool) -> None:
     """Check the rules in a rule file."""
     from corepath.cli.rule_check import check_rule_file  # noqa: PLC0415  # tasks need none of it
 

@@ -12,6 +12,7 @@ from corepath.episode import EXCLUSIONS, exclusion
 from corepath.errors import count
 from corepath.play.built_in import FLOOR
 from corepath.rules.verdict import State
+from corepath.scoring.cause_key import CauseKey
 from corepath.scoring.summary import is_by_rules_alone, is_failed
 
 if TYPE_CHECKING:
@@ -20,42 +21,10 @@ if TYPE_CHECKING:
 
 NOT_EXPLAINED: Final = "not explained"
 """The kind of cause of a failed episode that cannot be explained because its task is not available."""
-OTHER: Final = "other cause"
-"""The kind of cause of a failed episode whose explanation names no cause."""
 AGAINST_A_RULE: Final = "against a rule"
 """The kind of cause of an episode that was judged by rules alone."""
-_WHATEVER_WAS_DUE: Final = ("made no call", "ran into a limit")
-"""Kinds of cause that are the same whichever step was due."""
-_DUE: Final = ("stopped early", "handed over")
-"""Kinds of cause that are about the tool of the step that was due."""
 LEFT_OUT: Final = {**EXCLUSIONS, "floor": "of the floor agents, which fail by design"}
 """Why an episode is in no cluster although it may have failed, each reason with its description."""
-
-
-class CauseKey(NamedTuple):
-    """What the failures of a cluster have in common. Parts that do not apply are None."""
-
-    kind: str
-    tool: str | None = None
-    argument: str | None = None
-    rule: str | None = None
-
-    @property
-    def about(self) -> str:
-        """What the cause is about: a rule, a tool, or an argument of a tool. Empty if it is about nothing of these."""
-        if self.rule is not None:
-            return self.rule
-        if self.tool is None:
-            return ""
-        return self.tool if self.argument is None else f"{self.tool}({self.argument}=…)"
-
-    @property
-    def after(self) -> str:
-        """The words that follow what the cause is about."""
-        return " is missing" if self.about and self.kind in _DUE else ""
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.about}{self.after}" if self.about else self.kind
 
 
 class EpisodeName(NamedTuple):
@@ -327,9 +296,7 @@ def key_of(result: Result, found: Diagnosis) -> CauseKey:
     """Return the cause by which a failed episode is clustered. If it was judged by rules alone, that is the rule."""
     if (rule := _rule_alone(result.scores)) is not None:
         return CauseKey(AGAINST_A_RULE, rule=rule)
-    if found.kind in _WHATEVER_WAS_DUE:
-        return CauseKey(found.kind)
-    return CauseKey(OTHER if found.kind is None else found.kind, found.tool, found.argument)
+    return CauseKey.of(found.kind, found.tool, found.argument)
 
 
 def _rule_alone(scores: Mapping[str, Any]) -> str | None:

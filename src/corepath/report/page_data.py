@@ -20,7 +20,6 @@ from corepath.episode import FAILED_OUTSIDE, exclusion, reward_of, usage_of
 from corepath.explanation import Explanation
 from corepath.report.episode_data import episode_record, harm_kinds
 from corepath.report.fixes import (
-    CauseKey,
     EpisodeName,
     Fixes,
     cause_of,
@@ -33,6 +32,7 @@ from corepath.report.results import Result, Results
 from corepath.report.task_drawings import TaskRuns
 from corepath.rules.verdict import State
 from corepath.scoring.agreement import disagreement
+from corepath.scoring.cause_key import CauseKey
 from corepath.scoring.score import Score, score
 from corepath.scoring.summary import BROKEN, USAGE, has_effected_harm, is_by_rules_alone
 from corepath.task import Task

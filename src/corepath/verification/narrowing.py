@@ -80,26 +80,34 @@ class Notice:
 
 def challenge(world: World[Any], name: str, nodes: int, seed: int = 0) -> list[Notice]:
     """Change a task's procedure in every way that `narrow` and `widen` know, and count what `verify` notices."""
-    raw = world.makers[name](Pick(f"{world.name}/{name}", seed))
-    original = world.complete(raw, f"{world.name}/{name}")
+    original = world.make(name, seed)
     if original.automaton.procedure is None:
         return []
     if (failure := find_failure(original, world, nodes)) is not None:
         raise TaskError.of(f"task '{original.id}' is not proven, so its proof cannot be tested: {failure}")
-    found: dict[str, Notice] = {}
+    found: list[Notice] = []
+    for change, changed, witness in changed_tasks(world, name, seed):
+        noticed = find_failure(changed, world, nodes) is not None
+        missed = () if noticed else (f"{original.id}: {change.kind}: {path_text(witness)}",)
+        found.append(Notice(change.kind, change.narrows, 1, int(noticed), missed))
+    return total_notices(found)
+
+
+def changed_tasks(world: World[Any], name: str, seed: int = 0) -> Iterator[tuple[Change, Task, list[Call]]]:
+    """Yield changes of a task's procedure, the changed tasks, and paths that only one of the two tasks accepts.
+
+    A few changes of each kind are made. Those that make no difference to any path are left out.
+    """
+    raw = world.makers[name](Pick(f"{world.name}/{name}", seed))
+    original = world.complete(raw, f"{world.name}/{name}")
     for change in _choose((*narrow(original), *widen(original, world))):
         try:
             changed = _rebuild(world, raw, change.procedure, original.id)
         except CorepathError:
             continue  # the change does not make a task, e.g. because two steps fit the same call
         witness = _find_witness(*((original, changed) if change.narrows else (changed, original)))
-        if witness is None:
-            continue  # the change makes no difference to any path
-        noticed = find_failure(changed, world, nodes) is not None
-        missed = () if noticed else (f"{original.id}: {change.kind}: {path_text(witness)}",)
-        notice = Notice(change.kind, change.narrows, 1, int(noticed), missed)
-        found[change.kind] = found[change.kind].plus(notice) if change.kind in found else notice
-    return list(found.values())
+        if witness is not None:
+            yield change, changed, witness
 
 
 def total_notices(notices: Iterable[Notice]) -> list[Notice]:
