@@ -19,7 +19,7 @@ from corepath.notation.action import Action, Tool
 from corepath.notation.call import Call
 from corepath.notation.matchers import Fields, ResultOf, Scope, depends_on_calls, walk
 
-Unlisted = Literal["harm", "ignore"]
+Unlisted = Literal["harm", "ignore", "ignore_other_tools"]
 Refused = Literal["harm", "try"]
 
 
@@ -80,6 +80,11 @@ class Alphabet:
     def unlisted(self) -> Unlisted:
         """How to treat a call that the task does not mention."""
         return self.listing.unlisted
+
+    def ignores(self, tool: str) -> bool:
+        """Whether unlisted calls of a tool are self-loops."""
+        unlisted = self.listing.unlisted
+        return unlisted == "ignore" or (unlisted == "ignore_other_tools" and tool not in self._by_tool)
 
     @property
     def tools(self) -> Mapping[str, Tool] | None:

@@ -52,6 +52,8 @@ class Step:
     reading: Reading
     harm: HarmKind | None = None
     breach: Breach | None = None
+    is_try: bool = False
+    """Whether the call failed and is taken as a try of a step that is due."""
 
     @property
     def token(self) -> Token:
@@ -89,9 +91,9 @@ class Step:
     def ignored(self) -> bool:
         """Whether the call is ignored because the task does not mention it.
 
-        A call that has the arguments of a step but an unexpected result is not ignored.
+        A call that has the arguments of a step but an unexpected result is not ignored, nor is a failed try of a step.
         """
-        return self.kind is Kind.LOOP and self.reading.role is Role.UNLISTED and not self.reading.fits
+        return self.kind is Kind.LOOP and self.reading.role is Role.UNLISTED and not self.reading.fits and not self.is_try
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,8 @@ def step(position: Position, call: Call, breach: Breach | None = None) -> tuple[
         harm = kind_of_harm(automaton, state, position.done, call, reading)
     elif breach is not None:
         kind, harm = Kind.HARM, HarmKind.FORBIDDEN
-    taken = Step(position.index, call, kind, reading.symbol, state, after, reading, harm, breach)
+    is_try = failed and kind is Kind.LOOP and _is_try(automaton, state, call, reading)
+    taken = Step(position.index, call, kind, reading.symbol, state, after, reading, harm, breach, is_try)
     return taken, advance(position, taken)
 
 
@@ -163,16 +166,16 @@ def effect(automaton: Automaton, state: int, call: Call, reading: Reading, *, fa
     after = automaton.delta[state].get(reading.symbol) if reading.symbol is not None else None
     if after is not None and after != state and not failed:
         return Kind.PROGRESS, after
-    if after is not None or _is_allowed(automaton, reading) or _may_be_due(automaton, state, reading, failed=failed):
+    if after is not None or _is_allowed(automaton, call, reading) or _may_be_due(automaton, state, reading, failed=failed):
         return Kind.LOOP, state
     if failed and _is_try(automaton, state, call, reading):
         return Kind.LOOP, state
     return Kind.HARM, state
 
 
-def _is_allowed(automaton: Automaton, reading: Reading) -> bool:
+def _is_allowed(automaton: Automaton, call: Call, reading: Reading) -> bool:
     """Whether the task allows the call in every state."""
-    ignored = reading.role is Role.UNLISTED and automaton.alphabet.unlisted == "ignore"
+    ignored = reading.role is Role.UNLISTED and automaton.alphabet.ignores(call.tool)
     return ignored or (reading.loops and reading.role is not Role.FORBIDDEN)
 
 

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
+from corepath.automaton.alphabet import Unlisted
 from corepath.automaton.automaton import Automaton
 from corepath.errors import count
 from corepath.task import Task
 from corepath.values import visible
 
 
+_UNLISTED: Final[Mapping[Unlisted, str]] = {
+    "harm": "harmful",
+    "ignore": "ignored",
+    "ignore_other_tools": "harmful if a step uses their tool, and ignored otherwise",
+}
+
+
 def as_text(task: Task) -> str:
     """Return the task as text, with its actions, rules, states and transitions."""
-    unlisted = "harmful" if task.automaton.alphabet.unlisted == "harm" else "ignored"
+    unlisted = _UNLISTED[task.automaton.alphabet.unlisted]
     return "\n".join(
         [
             task.id + (f": {task.prompt}" if task.prompt else ""),

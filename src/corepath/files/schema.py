@@ -80,7 +80,9 @@ class TaskFile(_Model):
     reads: list[str] = Field([], description="calls that change nothing, as in get_*(...)")
     neutral: list[str] = Field([], description="calls that are never held against the agent")
     forbid: list[_Forbid] = Field([], description="calls that are harmful in every state")
-    unlisted: Literal["harm", "ignore"] = Field("harm", description="how to judge a call that no other field covers")
+    unlisted: Literal["harm", "ignore", "ignore_other_tools"] = Field(
+        "harm", description="how to judge a call that no other field covers"
+    )
     refused: Literal["harm", "try"] = Field(
         "harm", description="whether a refused call is harmful, or a try, if a step with the same tool is due"
     )

@@ -312,4 +312,4 @@ def _is_loop(task: Task, call: Call) -> bool:
     """Whether a call is allowed in every state and changes nothing."""
     alphabet = task.automaton.alphabet
     listed = any(bind(pattern, call) is not None for pattern in (*alphabet.reads, *alphabet.neutral))
-    return listed or alphabet.unlisted == "ignore"
+    return listed or alphabet.ignores(call.tool)

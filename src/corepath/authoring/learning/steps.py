@@ -43,6 +43,8 @@ class SeenStep:
     places: list[Place] = field(default_factory=list)
     patterns: dict[str, Any] = field(default_factory=dict)
     """The patterns of the arguments that are not fixed, once they are known."""
+    support: dict[str, str] = field(default_factory=dict)
+    """What speaks for each of these patterns."""
     result: Any = None
     """What the result must be, if that tells the step apart from others."""
 

@@ -90,6 +90,6 @@ function about(task) {
     task.procedure && block("In short", ["procedure", task.procedure]),
     h("dl", { class: "rules" }, h("dt", {}, "actions"),
       task.actions.map(([name, notation]) => h("dd", {}, code(name), name === notation ? null : [" is ", code(notation)])), rules,
-      h("dt", {}, "any other call"), h("dd", {}, task.unlisted === "harm" ? "is harmful" : "is ignored")),
+      h("dt", {}, "any other call"), h("dd", {}, task.unlisted === "ignore" ? "is ignored" : task.unlisted === "harm" ? "is harmful" : "is harmful if a step uses its tool, and ignored otherwise")),
   ];
 }

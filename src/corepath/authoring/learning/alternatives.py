@@ -1,0 +1,76 @@
+"""Steps that stand in for each other: the same call with another value of one argument."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Final
+
+from corepath.authoring.learning.arguments import pattern_of_values
+from corepath.authoring.learning.steps import SeenStep
+from corepath.values import canonical
+
+_MOST_STEPS: Final = 400
+
+
+def merge_alternatives(steps: Sequence[SeenStep]) -> list[SeenStep]:
+    """Merge writes that differ in one argument, if no run has two of them and they come among the same steps."""
+    merged = list(steps)
+    if len(merged) > _MOST_STEPS:
+        return merged
+    while (found := next(_groups(merged), None)) is not None:
+        numbers, name = found
+        members = [merged[number] for number in numbers]
+        places = sorted(place for step in members for place in step.places)
+        pattern = pattern_of_values([step.fixed[name] for step in members])
+        first = members[0]
+        joined = replace(
+            first,
+            fixed={one: value for one, value in first.fixed.items() if one != name},
+            varying=(*first.varying, name),
+            places=places,
+            patterns={**first.patterns, name: pattern.pattern},
+            support={**first.support, name: pattern.support},
+        )
+        merged = [joined if number == numbers[0] else step for number, step in enumerate(merged)
+                  if number == numbers[0] or number not in numbers]  # fmt: skip
+    return merged
+
+
+def _groups(steps: Sequence[SeenStep]) -> Iterator[tuple[list[int], str]]:
+    """Yield groups of steps that stand in for each other, and the argument in which they differ."""
+    alike: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for number, step in enumerate(steps):
+        if not step.reads and not step.varying and not step.rules:
+            for name in step.fixed:
+                others = {one: value for one, value in step.fixed.items() if one != name}
+                alike[step.tool, name, canonical(others)].append(number)
+    for (_, name, _), numbers in alike.items():
+        if len(numbers) > 1 and _stand_in(steps, numbers):
+            yield numbers, name
+
+
+def _stand_in(steps: Sequence[SeenStep], numbers: Sequence[int]) -> bool:
+    """Whether each run has one of the steps at most, among the same other steps, and in the same places."""
+    members = [steps[number] for number in numbers]
+    if any(one.runs & other.runs for one, other in combinations(members, 2)):
+        return False
+    if any(len(step.places) != len(step.runs) for step in members):
+        return False
+    others = [step for number, step in enumerate(steps) if number not in numbers and not step.reads]
+    around = [_surroundings(step, others) for step in members]
+    return all(any(mine & theirs for other, theirs in enumerate(around) if other != number)
+               for number, mine in enumerate(around))  # fmt: skip
+
+
+def _surroundings(step: SeenStep, others: Sequence[SeenStep]) -> set[frozenset[tuple[int, bool, int]]]:
+    """Return for each run of a step which other steps come before and after it, and how often."""
+    places = dict(step.places)
+    found: dict[int, Counter[tuple[int, bool]]] = {run: Counter() for run in places}
+    for number, other in enumerate(others):
+        for run, place in other.places:
+            if run in places:
+                found[run][number, place < places[run]] += 1
+    return {frozenset((*key, times) for key, times in counted.items()) for counted in found.values()}
