@@ -1,11 +1,13 @@
 """Run `corepath` commands in forks of one process that has imported them, so that tests do not wait for imports.
 
-A command still has a process of its own, with its own standard streams, working folder and exit code. The docs, and
-tests that set environment variables, run the installed script instead.
+A command still has a process of its own, with its own standard streams, working folder and exit code. Once a command
+has imported one of the slow packages that start no threads, later ones find it imported. The docs, and tests that set
+environment variables, run the installed script instead.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -13,7 +15,9 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
+
+SLOW: Final = ("inspect_ai", "openai", "fastmcp", "mcp", "corepath")
 
 
 class CommandServer:
@@ -36,7 +40,8 @@ class CommandServer:
         with tempfile.TemporaryDirectory() as name:
             streams = [str(Path(name, stream)) for stream in ("stdin", "stdout", "stderr")]
             Path(streams[0]).write_bytes(stdin)
-            request = {"arguments": arguments, "cwd": str(cwd or Path.cwd()), "streams": streams}
+            modules = str(Path(name, "modules"))
+            request = {"arguments": arguments, "cwd": str(cwd or Path.cwd()), "streams": streams, "modules": modules}
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
             code = int(self._process.stdout.readline())
@@ -56,14 +61,23 @@ def _serve() -> None:
 
     make_app()  # imports every command
     for line in sys.stdin:
+        request = json.loads(line)
         child = os.fork()
         if not child:
-            _run(**json.loads(line))
+            _run(**request)
         _, status = os.waitpid(child, 0)
+        _import(Path(request["modules"]))
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
-def _run(arguments: list[str], cwd: str, streams: list[str]) -> NoReturn:
+def _import(modules: Path) -> None:
+    """Import the slow modules that a command imported; a command that was killed leaves no list of them."""
+    for name in modules.read_text(encoding="utf-8").split() if modules.exists() else ():
+        if name.partition(".")[0] in SLOW and name not in sys.modules:
+            importlib.import_module(name)
+
+
+def _run(arguments: list[str], cwd: str, streams: list[str], modules: str) -> NoReturn:
     from corepath.cli import main
 
     for number, (name, flags) in enumerate(zip(streams, (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY), strict=True)):
@@ -81,6 +95,7 @@ def _run(arguments: list[str], cwd: str, streams: list[str]) -> NoReturn:
         code = 1
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
+    Path(modules).write_text(" ".join(sys.modules), encoding="utf-8")
     os._exit(code if isinstance(code, int) else 0 if code is None else 1)
 
 
