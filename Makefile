@@ -7,6 +7,9 @@ LOWEST := .venv-lowest
 LOWEST_CORE := --ignore tests/files/test_damage.py tests/cli tests/files tests/notation tests/scoring/test_paper.py tests/scoring/test_acceptance.py tests/scoring/test_against_brute_force.py
 LOWEST_EXTRAS := tests/runs/test_models.py tests/runs/test_inspect.py tests/runs/test_serve.py tests/report/test_report.py tests/testing/test_scout.py
 
+# Many tests start a Python of their own: where containers turn bytecode off, each would compile all modules anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: run about-run test about-test static tests browser bench peers lowest clean
 
 # Where the local model cannot be fetched, corepath says so and ends with 3: the rest is run and shown all the same.
