@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Protocol
 
-from corepath.automaton.alphabet import Alphabet, Listing, Unlisted
+from corepath.automaton.alphabet import Alphabet, Listing, Refused, Unlisted
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.reading import Forbidden
 from corepath.decoy import Decoy
@@ -82,7 +82,7 @@ class Task:
 
     Pass either a `procedure`, which is compiled to an automaton, or an `automaton`. With a procedure, `reads`,
     `neutral` and `forbid` describe calls that are not steps, and `tools` lists all tools with their parameters'
-    defaults. An automaton already contains its own reads, neutral calls, forbid rules and tools.
+    defaults. `refused` says whether a call that the tool refused can be harmful. An automaton already contains its own reads, neutral calls, forbid rules and tools.
 
     A task in a world has a few more fields. `start` is the start state, and `goal` is a condition on the final state.
     `policies` say why some ways to the goal are wrong, and `decoys` are examples of wrong paths. `says` maps phrases in
@@ -99,6 +99,7 @@ class Task:
     neutral: Sequence[Action] = ()
     forbid: Sequence[Action | Forbidden] = ()
     unlisted: Unlisted = "harm"
+    refused: Refused = "harm"
     tools: Sequence[Tool] | None = None
     answer: Any = None
     world: str | None = None
@@ -130,7 +131,7 @@ class Task:
         """The task's rules for calls that are not steps."""
         forbid = tuple(one if isinstance(one, Forbidden) else Forbidden(one) for one in self.forbid)
         tools = None if self.tools is None else {tool.name: tool for tool in self.tools}
-        return Listing(tuple(self.reads), tuple(self.neutral), forbid, self.unlisted, tools)
+        return Listing(tuple(self.reads), tuple(self.neutral), forbid, self.unlisted, tools, self.refused)
 
     @cached_property
     def step_limit(self) -> int:

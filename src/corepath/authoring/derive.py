@@ -105,8 +105,8 @@ def derive(
             expected.prompt,
             steps.procedure(writes),
             actions=tuple(steps.actions),
-            reads=tuple(_tool_patterns(tools.reads, tools)),
-            neutral=tuple(_tool_patterns(tools.neutral, tools)),
+            reads=tuple(tool_patterns(tools.reads, tools)),
+            neutral=tuple(tool_patterns(tools.neutral, tools)),
             unlisted="ignore" if NO_AGENT_ACTIONS in expected.tags else "harm",
             tools=None if tools.tools is None else tuple(tools.tools),
             tags=tuple(expected.tags),
@@ -173,7 +173,7 @@ class _Steps:
             arguments = {name: value for name, value in arguments.items() if name in call.compared}
         actions = []
         for variant in permute_pairs(arguments, rules):
-            fields = tuple((name, as_matcher(_pattern(value, name, rules))) for name, value in variant.items())
+            fields = tuple((name, as_matcher(pattern_of(value, name, rules))) for name, value in variant.items())
             actions.append(self._share(Action(call.tool, Fields(fields, call.compared is not None))))
         return tuple(dict.fromkeys(actions))
 
@@ -189,7 +189,7 @@ class _Steps:
         return self.actions[-1]
 
 
-def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
+def pattern_of(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
     """Convert a value to a pattern, using the rule for its `path`. Fields of objects have paths like `guests.age`."""
     rule = rules.get(path)
     kind = None if rule is None else rule.kind
@@ -201,7 +201,7 @@ def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
         return (
             _match_unordered(value, path, rules)
             if kind == "unordered"
-            else [_pattern(item, path, rules) for item in value]
+            else [pattern_of(item, path, rules) for item in value]
         )
     if rule is not None and kind == "approx" and is_number(value):
         return approx(value, rule.tol)
@@ -210,7 +210,7 @@ def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
 
 def _match_object(value: Mapping[str, Any], path: str, rules: Mapping[str, ArgumentRule]) -> dict[Any, Any]:
     """Match each field. The object may have further fields if the rule for its path says so."""
-    fields = {name: _pattern(item, field_path(path, name), rules) for name, item in value.items()}
+    fields = {name: pattern_of(item, field_path(path, name), rules) for name, item in value.items()}
     return {**fields, ...: ...} if path in rules and rules[path].open else fields
 
 
@@ -219,10 +219,10 @@ def _match_unordered(items: list[Any], path: str, rules: Mapping[str, ArgumentRu
     inner = {name: rule for name, rule in rules.items() if name != path}
     if rules[path].open:
         inner[path] = ArgumentRule("open", open=True)
-    return unordered([_pattern(item, path, inner) for item in items])
+    return unordered([pattern_of(item, path, inner) for item in items])
 
 
-def _tool_patterns(globs: Iterable[str], tools: Tools) -> Iterator[Action]:
+def tool_patterns(globs: Iterable[str], tools: Tools) -> Iterator[Action]:
     """Yield an action for each glob, e.g. `get_*(...)` for `get_*`.
 
     If the tool file lists the tools, globs that match none of them are skipped.

@@ -48,7 +48,7 @@ def unused_entries(tools: Tools, expected: Iterable[Expected]) -> list[str]:
 
 def _unknown_names(tools: Tools, listed: Sequence[Tool]) -> Iterator[str]:
     """Yield a warning for each name or glob that matches none of the listed tools."""
-    for name in (*tools.reads, *tools.neutral, *tools.arguments):
+    for name in tools.names:
         if not any(fnmatchcase(tool.name, name) for tool in listed):
             yield f"no tool fits '{name}'"
 

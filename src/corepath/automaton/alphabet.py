@@ -20,6 +20,7 @@ from corepath.notation.call import Call
 from corepath.notation.matchers import Fields, ResultOf, Scope, depends_on_calls, walk
 
 Unlisted = Literal["harm", "ignore"]
+Refused = Literal["harm", "try"]
 
 
 _MALFORMED: Final = Reading(Role.MALFORMED)
@@ -37,7 +38,8 @@ class Listing:
     """A task's rules for calls that are not steps.
 
     Calls that match `reads` or `neutral` are self-loops. Calls that match `forbid` are always harmful. `unlisted` says
-    how to treat all other calls. `tools` maps names to all existing tools, or is None if the tools are unknown.
+    how to treat all other calls. `tools` maps names to all existing tools, or is None if the tools are unknown. `refused`
+    says how to treat a failed call that is not expected: as harm, or as a try if a step with the same tool is due.
     """
 
     reads: tuple[Action, ...] = ()
@@ -45,6 +47,7 @@ class Listing:
     forbid: tuple[Forbidden, ...] = ()
     unlisted: Unlisted = "harm"
     tools: Mapping[str, Tool] | None = None
+    refused: Refused = "harm"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final, Literal
 
-from corepath.automaton.alphabet import Alphabet, Listing, Unlisted
+from corepath.automaton.alphabet import Alphabet, Listing, Refused, Unlisted
 from corepath.automaton.derivatives import compile_procedure
 from corepath.automaton.golden_paths import GoldenGraph, fold, lengths_of, minimise
 from corepath.automaton.reading import Forbidden
@@ -93,13 +93,14 @@ class Automaton:
         forbid: Sequence[Forbidden] = (),
         unlisted: Unlisted = "harm",
         tools: Mapping[str, Tool] | None = None,
+        refused: Refused = "harm",
     ) -> Automaton:
         """Build an automaton from named transitions: `transitions[state][action]` is the next state.
 
         `golden` says which accepted paths are golden. `reads` and the parameters after it are the rules for calls that
         are not steps.
         """
-        listing = Listing(tuple(reads), tuple(neutral), tuple(forbid), unlisted, tools)
+        listing = Listing(tuple(reads), tuple(neutral), tuple(forbid), unlisted, tools, refused)
         accept = list(accept)
         symbols = {name: number for number, name in enumerate(actions)}
         if faults := list(_name_faults(symbols, start, accept, transitions)):

@@ -97,7 +97,7 @@ class CallCodes:
         state = place % width - 1
         call, reading = self._examples[place - 1 - state]
         failed = call.failed and self._errors != "as_called"
-        kind, after = effect(self._automaton, state, reading, failed=failed)
+        kind, after = effect(self._automaton, state, call, reading, failed=failed)
         if kind is Kind.HARM:
             after = -1 - self._number_harm(state, call, reading)
         elif failed and self._errors == "harmful":

@@ -133,7 +133,7 @@ def step(position: Position, call: Call, breach: Breach | None = None) -> tuple[
     automaton, state = position.automaton, position.state
     failed = call.failed and position.errors != "as_called"
     reading = automaton.alphabet.read(call, position.variables, position.results, failed=failed)
-    kind, after = effect(automaton, state, reading, failed=failed)
+    kind, after = effect(automaton, state, call, reading, failed=failed)
     harm = None
     if failed and position.errors == "harmful" and kind is not Kind.HARM:
         kind, harm = Kind.HARM, HarmKind.FAILED
@@ -158,12 +158,14 @@ def advance(position: Position, taken: Step) -> Position:
     return Position(automaton, taken.after, variables, results, done, number, errors)
 
 
-def effect(automaton: Automaton, state: int, reading: Reading, *, failed: bool) -> tuple[Kind, int]:
+def effect(automaton: Automaton, state: int, call: Call, reading: Reading, *, failed: bool) -> tuple[Kind, int]:
     """Return a call's kind and the state after the call. A failed call never changes the state."""
     after = automaton.delta[state].get(reading.symbol) if reading.symbol is not None else None
     if after is not None and after != state and not failed:
         return Kind.PROGRESS, after
     if after is not None or _is_allowed(automaton, reading) or _may_be_due(automaton, state, reading, failed=failed):
+        return Kind.LOOP, state
+    if failed and _is_try(automaton, state, call, reading):
         return Kind.LOOP, state
     return Kind.HARM, state
 
@@ -172,6 +174,14 @@ def _is_allowed(automaton: Automaton, reading: Reading) -> bool:
     """Whether the task allows the call in every state."""
     ignored = reading.role is Role.UNLISTED and automaton.alphabet.unlisted == "ignore"
     return ignored or (reading.loops and reading.role is not Role.FORBIDDEN)
+
+
+def _is_try(automaton: Automaton, state: int, call: Call, reading: Reading) -> bool:
+    """Whether a failed call is a try of a step that is due, with other arguments."""
+    alphabet = automaton.alphabet
+    if alphabet.listing.refused != "try" or reading.role is not Role.UNLISTED or reading.fits:
+        return False
+    return any(alphabet.actions[number].tool == call.tool for number in automaton.delta[state])
 
 
 def _may_be_due(automaton: Automaton, state: int, reading: Reading, *, failed: bool) -> bool:

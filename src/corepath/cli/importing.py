@@ -283,12 +283,16 @@ class Log:
         if self.notes <= MOST_PRINTED:
             print_problems([problem])
 
-    def finish(self, what: str, out_file: Path | None) -> None:
-        """Print the counts. Exit with code 1 if a record was left out or if there are no good records."""
+    def close(self) -> None:
+        """Print how many problems and notes were not printed."""
         if self.notes > MOST_PRINTED:
             say(f"and {self.notes - MOST_PRINTED:,} more such notes")
         if self.bad > MOST_PRINTED:
             say(f"and {self.bad - MOST_PRINTED:,} more")
+
+    def finish(self, what: str, out_file: Path | None) -> None:
+        """Print the counts. Exit with code 1 if a record was left out or if there are no good records."""
+        self.close()
         where = f" in {out_file}" if out_file and self.good else ""
         dropped = f"; {count(self.bad, 'bad record')} left out" if self.bad else ""
         say(f"{count(self.good, what)}{where}{dropped}")

@@ -236,7 +236,7 @@ class _Search:
             return
         step, reading = self._steps[index], self._bindings.read(index, bound)
         failed = step.call.failed and self._errors != "as_called"
-        kind, after = effect(self._automaton, state, reading, failed=failed)
+        kind, after = effect(self._automaton, state, step.call, reading, failed=failed)
         is_breach = step.only_breaks and not step.advances and not (step.breach and step.breach.consequence)
         if kind is not Kind.HARM and not is_breach and not (failed and self._errors == "harmful"):
             symbol = reading.symbol if after != state else None

@@ -81,6 +81,9 @@ class TaskFile(_Model):
     neutral: list[str] = Field([], description="calls that are never held against the agent")
     forbid: list[_Forbid] = Field([], description="calls that are harmful in every state")
     unlisted: Literal["harm", "ignore"] = Field("harm", description="how to judge a call that no other field covers")
+    refused: Literal["harm", "try"] = Field(
+        "harm", description="whether a refused call is harmful, or a try, if a step with the same tool is due"
+    )
     answer: str | None = Field(None, description='a condition on the final answer, as in contains("100")')
     most_calls: int | None = Field(
         None,

@@ -68,7 +68,7 @@ class TaskBuilder:
     def _automaton(self, fields: Mapping[str, Any]) -> Automaton:
         """Build the automaton that the file spells out with `start`, `accept` and `transitions`."""
         file = self.file
-        rules = {name: fields[name] for name in ("reads", "neutral", "forbid", "unlisted")}
+        rules = {name: fields[name] for name in ("reads", "neutral", "forbid", "unlisted", "refused")}
         if fields["tools"] is not None:
             rules["tools"] = {tool.name: tool for tool in fields["tools"]}
         edges = {state: targets or {} for state, targets in (file.transitions or {}).items()}
@@ -155,6 +155,7 @@ class TaskBuilder:
             "neutral": self._patterns("neutral", file.neutral),
             "forbid": self._forbid(),
             "unlisted": file.unlisted,
+            "refused": file.refused,
             "tools": self._tools(),
             "answer": self._answer(),
         }

@@ -73,6 +73,7 @@ def _record(
         "neutral": [pattern.notation for pattern in alphabet.neutral],
         "forbid": [{"call": one.call.notation, "severity": one.severity, "why": one.why} for one in alphabet.forbid],
         "unlisted": alphabet.unlisted,
+        "refused": None if alphabet.listing.refused == "harm" else alphabet.listing.refused,
         "answer": None if task.answer_matcher is None else str(task.answer_matcher),
         "source": task.source,
     }

@@ -12,6 +12,7 @@ A tool file is YAML:
       route: {legs: open, stops: unordered open}             # objects that may have further fields
       exchange: {items: paired with new_items}               # two lists that are permuted together
     tools: ['pay(to, amount, currency="EUR")']               # optional: all tools, with their defaults
+    unsure: {sync: 'read?'}                   # still to be decided: counts as a write, with a warning
 
 All other tools write. A tool that matches globs in both `reads` and `neutral` is neutral.
 """
@@ -24,9 +25,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, nearest
 from corepath.files import VERSION
@@ -35,6 +36,7 @@ from corepath.notation import parser
 from corepath.notation.action import Tool
 
 _RULE: Final = re.compile(r"(?P<kind>any|approx|unordered|open|paired with)(?: +(?P<detail>\S.*))?", re.DOTALL)
+_MOST_NAMED: Final = 10
 _RULES: Final = "any, approx, approx 0.01, unordered, open, unordered open, or paired with another argument"
 
 
@@ -61,7 +63,8 @@ class Tools:
     """The content of a tool file.
 
     `arguments` maps tools or globs to the rules for their arguments, as they are written in the file. `warnings` come
-    from reading the file. Raises `TaskError` if names or rules are invalid or contradict each other.
+    from reading the file. `unsure` lists tools that count as writes until a person decides. Raises `TaskError` if names
+    or rules are invalid or contradict each other.
     """
 
     reads: Sequence[str] = ()
@@ -69,16 +72,28 @@ class Tools:
     arguments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     tools: Sequence[Tool] | None = None
     warnings: Sequence[str] = field(default=(), compare=False)
+    unsure: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if faults := [*self._name_faults(), *self._rule_faults()]:
             raise TaskError(faults)
 
     def kind(self, tool: str) -> Literal["neutral", "read", "write"]:
-        """Return the tool's kind: neutral, read or write."""
-        if any(fnmatchcase(tool, glob) for glob in self.neutral):
+        """Return the tool's kind: neutral, read or write. A tool that is unsure counts as a write."""
+        if self.is_unsure(tool):
+            return "write"
+        if _is_listed(tool, self.neutral):
             return "neutral"
-        return "read" if any(fnmatchcase(tool, glob) for glob in self.reads) else "write"
+        return "read" if _is_listed(tool, self.reads) else "write"
+
+    def is_unsure(self, tool: str) -> bool:
+        """Whether a person still has to decide what kind of tool it is."""
+        return _is_listed(tool, self.unsure)
+
+    @property
+    def names(self) -> list[str]:
+        """The names and globs of tools that the file mentions outside `tools`."""
+        return list(dict.fromkeys((*self.reads, *self.neutral, *self.unsure, *self.arguments)))
 
     def rules(self, tool: str) -> dict[str, ArgumentRule]:
         """Return the rules for the tool's arguments, keyed by argument path.
@@ -100,17 +115,24 @@ class Tools:
         for place, name in enumerate(self.neutral):
             if name in self.reads:
                 yield Fault(f"'{name}' is in both reads and neutral; keep one of them", ("neutral", place))
+        for name in self.unsure:
+            if key := next((key for key in ("reads", "neutral") if name in getattr(self, key)), None):
+                yield Fault(f"'{name}' is in both {key} and unsure; keep one of them", ("unsure", name))
         if self.tools is None:
             return
         signatures: dict[str, Tool] = {}
         for place, tool in enumerate(self.tools):
             if signatures.setdefault(tool.name, tool) != tool:
                 yield Fault(f"tool '{tool.name}' is listed twice, with different parameters", ("tools", place))
-        for key, names in (("reads", self.reads), ("neutral", self.neutral), ("arguments", self.arguments)):
+        for key, names in self._names():
             for place, name in enumerate(names):
                 if not is_glob(name) and name not in signatures:
-                    where = (key, name if key == "arguments" else place)
+                    where = (key, place if key in ("reads", "neutral") else name)
                     yield Fault(f"no tool '{name}'{nearest(name, signatures)}", where)
+
+    def _names(self) -> Iterable[tuple[str, Iterable[str]]]:
+        yield from (("reads", self.reads), ("neutral", self.neutral))
+        yield from (("unsure", self.unsure), ("arguments", self.arguments))
 
     def _rule_faults(self) -> Iterable[Fault]:
         for tool, rules in self.arguments.items():
@@ -145,12 +167,24 @@ def load_tools(path: str | Path) -> Tools:
     document = read_mapping(path, "a tool file is one mapping, as in reads: [get_*]")
     try:
         file = _ToolFile.model_validate(document.data)
-        warnings = tuple(map(str, document.warnings))
-        return Tools(file.reads, file.neutral, file.arguments, _signatures(file.tools), warnings)
+        warnings = [*document.warnings, *_unsure_warnings(file.unsure, document)]
+        return Tools(
+            file.reads,
+            file.neutral,
+            file.arguments,
+            _signatures(file.tools),
+            tuple(map(str, warnings)),
+            tuple(file.unsure),
+        )
     except ValidationError as error:
         raise InputError([_field_problem(document, one) for one in error.errors()]) from None
     except TaskError as error:
         raise InputError([document.problem(one.message, one.where) for one in error.problems]) from None
+
+
+def _list_names(given: Any) -> Any:
+    """Return the names of tools that are listed, or are the keys of a mapping. An empty field has none."""
+    return list(given or ()) if given is None or isinstance(given, dict) else given
 
 
 class _ToolFile(BaseModel):
@@ -161,6 +195,22 @@ class _ToolFile(BaseModel):
     neutral: list[str] = []
     arguments: dict[str, dict[str, str]] = {}
     tools: list[str] | None = None
+    unsure: Annotated[list[str], BeforeValidator(_list_names)] = []
+
+
+def _unsure_warnings(unsure: Sequence[str], document: Document) -> Iterable[Problem]:
+    """Yield a warning that says how to settle the tools that are unsure, if there are any."""
+    if not unsure:
+        return
+    few = ", ".join(unsure[:_MOST_NAMED])
+    more = f" and {len(unsure) - _MOST_NAMED:,} more" if len(unsure) > _MOST_NAMED else ""
+    counts, it = ("it counts as a write", "it") if len(unsure) == 1 else ("they count as writes", "each")
+    message = f"unsure about {few}{more}: {counts}; move {it} to reads or neutral, or delete the line if it writes"
+    yield document.problem(message, ("unsure",), at_key=True)
+
+
+def _is_listed(tool: str, names: Sequence[str]) -> bool:
+    return tool in names or any(fnmatchcase(tool, name) for name in names if is_glob(name))
 
 
 def _field_problem(document: Document, error: Any) -> Problem:

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import os
-import sys
-import traceback
-from collections.abc import Callable
-from functools import lru_cache
-from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final
 
 from corepath.episode import ANSWERED, FAILED_OUTSIDE, STEP_LIMIT, Episode
-from corepath.errors import InputError, OptionError, Problem, StepLimitError, nearest
+from corepath.errors import OptionError, StepLimitError, nearest
 from corepath.play.built_in import BUILT_IN, built_in
+from corepath.play.own_modules import load_module, locate, relative_path
 from corepath.play.play import episode_seed, record_episode
 from corepath.play.session import Agent, Session
 from corepath.scoring.options import Scoring
@@ -28,6 +21,7 @@ RAISED: Final = "raised in the agent"
 """The failure kind that is recorded if the agent raised an exception."""
 LONGEST_MESSAGE: Final = 500
 """The most characters that are recorded of an exception's message."""
+_WANTED: Final = "an agent is a built-in one, FILE.py:FUNCTION or MODULE:FUNCTION"
 
 
 def is_own(name: str) -> bool:
@@ -52,7 +46,7 @@ def find_agent(name: str) -> Agent:
 
 def digest(name: str) -> str:
     """Return a hash of the file that defines a user's own agent. Other files that the agent uses are not included."""
-    file = _load_module(name.rpartition(":")[0]).__file__
+    file = load_module(name.rpartition(":")[0], _WANTED).__file__
     return hashlib.sha256(Path(file).read_bytes() if file else b"").hexdigest()[:16]
 
 
@@ -100,7 +94,7 @@ def play_safely(agent: Agent, task: Task, *, name: str, epoch: int, seed: int, s
 
 
 def _load_function(where: str, function: str) -> Agent:
-    module = _load_module(where)
+    module = load_module(where, _WANTED)
     if not hasattr(module, function):
         own = [name for name, value in vars(module).items()
                if inspect.isfunction(value) and value.__module__ == module.__name__]  # fmt: skip
@@ -108,53 +102,6 @@ def _load_function(where: str, function: str) -> Agent:
     found: Agent = getattr(module, function)
     check_agent(found, f"'{function}' in {where}")
     return found
-
-
-def _load_module(where: str) -> ModuleType:
-    is_file = where.endswith(".py") or os.sep in where
-    if is_file and not Path(where).is_file():
-        raise OptionError(f"no such file or folder: {where}")
-    return _import(where, str(Path(where).resolve()) if is_file else "")
-
-
-@lru_cache(maxsize=64)
-def _import(where: str, path: str) -> ModuleType:
-    """Import the file at `path`, or the module `where` if `path` is empty.
-
-    The file's folder, or the current folder for a module, is added to `sys.path`.
-    """
-    folder = str(Path(path).parent) if path else os.getcwd()  # noqa: PTH109
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    try:
-        return _run_file(path) if path else import_module(where)
-    except ModuleNotFoundError as error:
-        if not path and error.name is not None and f"{where}.".startswith(f"{error.name}."):
-            raise OptionError(f"no module '{error.name}'; an agent is a built-in one, FILE.py:FUNCTION or "
-                              "MODULE:FUNCTION") from None  # fmt: skip
-        raise _import_error(where, path, error) from error
-    except (Exception, SystemExit) as error:
-        raise _import_error(where, path, error) from error
-
-
-def _run_file(path: str) -> ModuleType:
-    name = f"corepath_agent_{hashlib.sha256(path.encode()).hexdigest()[:12]}"
-    spec = spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError("it is not a Python file")
-    module = sys.modules[name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def _import_error(where: str, path: str, error: BaseException) -> InputError:
-    if isinstance(error, SyntaxError) and error.filename:
-        message, place = error.msg, f"{_relative_path(error.filename)}:{error.lineno}"
-    else:
-        message, place = str(error), _locate(error, lambda file: file == path if path else "importlib" not in file)
-    file, _, line = (place or f"{where}:1").rpartition(":")
-    what = "" if file == where else f"{where} "
-    return InputError([Problem(file, int(line), 1, f"{what}cannot be imported: {type(error).__name__}: {message}")])
 
 
 def _locate_in_agent(agent: Agent, error: BaseException) -> str:
@@ -166,24 +113,9 @@ def _locate_in_agent(agent: Agent, error: BaseException) -> str:
     plain = inspect.unwrap(agent)
     code = getattr(plain, "__code__", None) or getattr(getattr(plain, "__call__", None), "__code__", None)  # noqa: B004
     if code is None:
-        return _locate(error, lambda _: True)
+        return locate(error, lambda _: True)
     file, first = code.co_filename, code.co_firstlineno
-    return _locate(error, lambda other: other == file) or f"{_relative_path(file)}:{first}"
-
-
-def _locate(error: BaseException, wanted: Callable[[str], bool]) -> str:
-    """Return `FILE:LINE` for the innermost traceback frame in a file for which `wanted` returns True.
-
-    Return an empty string if there is no such frame.
-    """
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if wanted(frame.filename)]
-    return f"{_relative_path(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
-
-
-def _relative_path(file: str) -> str:
-    """Return the path relative to the current folder if the file is inside that folder, and unchanged otherwise."""
-    path, here = Path(file), Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else file
+    return locate(error, lambda other: other == file) or f"{relative_path(file)}:{first}"
 
 
 def _with_article(noun: str) -> str:

@@ -5,11 +5,13 @@ An event is a number. It stands for one occurrence of a step, so that no order h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import product
 from math import comb, factorial
+from random import Random
 
 from corepath.notation import procedure
 from corepath.notation.procedure import Procedure
@@ -37,7 +39,9 @@ class Arrangement:
     @cached_property
     def events(self) -> frozenset[int]:
         """All events in the arrangement."""
-        return frozenset((self.event,)) if self.form is Form.EVENT else frozenset().union(*(p.events for p in self.parts))
+        return (
+            frozenset((self.event,)) if self.form is Form.EVENT else frozenset().union(*(p.events for p in self.parts))
+        )
 
     def size(self, events: frozenset[int]) -> int:
         """Count the orders that have exactly these events."""
@@ -61,20 +65,98 @@ class Arrangement:
                 total *= comb(length, len(mine))
         return total * factorial(present) if self.form is Form.ONE_BY_ONE else total
 
+    def __contains__(self, run: Sequence[int]) -> bool:
+        """Whether a run is one of the orders."""
+        match self.form:
+            case Form.EVENT:
+                return tuple(run) == (self.event,)
+            case Form.OPTIONAL:
+                return not run or run in self.parts[0]
+            case Form.CHOICE:
+                return any(run in part for part in self.parts)
+        if not self.events.issuperset(run):
+            return False
+        pieces = [tuple(event for event in run if event in part.events) for part in self.parts]
+        if not all(piece in part for piece, part in zip(pieces, self.parts, strict=True)):
+            return False
+        if self.form is Form.SEQ:
+            return tuple(run) == tuple(event for piece in pieces for event in piece)
+        return self.form is Form.ANY_ORDER or all(_is_unbroken(run, piece) for piece in pieces)
+
+    def draw(self, random: Random) -> tuple[int, ...]:
+        """Return one of the orders at random."""
+        match self.form:
+            case Form.EVENT:
+                return (self.event,)
+            case Form.OPTIONAL:
+                return self.parts[0].draw(random) if random.random() < 0.5 else ()
+            case Form.CHOICE:
+                return random.choice(self.parts).draw(random)
+        pieces = [part.draw(random) for part in self.parts]
+        if self.form is Form.ANY_ORDER:
+            turns = [number for number, piece in enumerate(pieces) for _ in piece]
+            random.shuffle(turns)
+            waiting = [iter(piece) for piece in pieces]
+            return tuple(next(waiting[number]) for number in turns)
+        if self.form is Form.ONE_BY_ONE:
+            random.shuffle(pieces)
+        return tuple(event for piece in pieces for event in piece)
+
+    @cached_property
+    def lengths(self) -> dict[int, int]:
+        """How many orders there are of each length. Orders that two alternatives share count twice."""
+        match self.form:
+            case Form.EVENT:
+                return {1: 1}
+            case Form.OPTIONAL:
+                return _add(self.parts[0].lengths, {0: 1})
+            case Form.CHOICE:
+                found: dict[int, int] = {}
+                for part in self.parts:
+                    found = _add(found, part.lengths)
+                return found
+        found = {0: 1}
+        for part in self.parts:
+            longer: dict[int, int] = {}
+            for (mine, ways), (more, others) in product(found.items(), part.lengths.items()):
+                mixed = comb(mine + more, more) if self.form is Form.ANY_ORDER else 1
+                longer[mine + more] = longer.get(mine + more, 0) + ways * others * mixed
+            found = longer
+        turns = factorial(len(self.parts)) if self.form is Form.ONE_BY_ONE else 1
+        return {length: ways * turns for length, ways in found.items()}
+
+    @property
+    def count(self) -> int:
+        """The number of orders."""
+        return sum(self.lengths.values())
+
     def procedure(self, step: Callable[[int], Procedure]) -> Procedure:
         """Return the arrangement as a procedure. `step` gives the action of an event."""
         if self.form is Form.EVENT:
             return step(self.event)
-        return _JOIN[self.form](*(part.procedure(step) for part in self.parts))
+        return _join_procedures(self.form, [part.procedure(step) for part in self.parts])
 
 
-_JOIN = {
-    Form.SEQ: procedure.seq,
-    Form.ANY_ORDER: procedure.any_order,
-    Form.ONE_BY_ONE: procedure.one_by_one,
-    Form.CHOICE: procedure.choice,
-    Form.OPTIONAL: procedure.optional,
-}
+def _join_procedures(form: Form, parts: Sequence[Procedure]) -> Procedure:
+    match form:
+        case Form.SEQ:
+            return procedure.seq(*parts)
+        case Form.ANY_ORDER:
+            return procedure.any_order(*parts)
+        case Form.ONE_BY_ONE:
+            return procedure.one_by_one(*parts)
+        case Form.CHOICE:
+            return procedure.choice(*parts)
+    return procedure.optional(parts[0])
+
+
+def _add(one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
+    return {length: one.get(length, 0) + other.get(length, 0) for length in (*one, *other)}
+
+
+def _is_unbroken(run: Sequence[int], piece: Sequence[int]) -> bool:
+    """Whether the events of a piece stand together in a run."""
+    return not piece or tuple(run[run.index(piece[0]) :][: len(piece)]) == tuple(piece)
 
 
 def leaf(event: int) -> Arrangement:

@@ -28,6 +28,11 @@ def chance_of_few(distinct: int, draws: int, orders: int) -> float:
     return min(1.0, sum(chances[: distinct + 1]))
 
 
+def chance_in(draws: int, few: int, many: int) -> float:
+    """Return the probability that all draws among `many` equally likely orders are among `few` of them."""
+    return exp(draws * (log(few) - log(many))) if few < many else 1.0
+
+
 def chance_within(log_: Log, narrow: Arrangement, wide: Arrangement) -> float:
     """Return the probability that all runs are within `narrow` if all orders of `wide` are equally likely."""
     exponent = 0.0

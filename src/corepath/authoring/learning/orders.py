@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Final
 
-from corepath.authoring.learning.arrangement import Arrangement, Form, in_sequence, join, leaf, optional
-from corepath.authoring.learning.likelihood import IMPLAUSIBLE, chance_of_few, chance_within
+from corepath.authoring.learning.arrangement import Arrangement, Form, in_sequence, join, optional
+from corepath.authoring.learning.forks import ForkKind, Forks
+from corepath.authoring.learning.likelihood import IMPLAUSIBLE, chance_in, chance_of_few, chance_within
 from corepath.authoring.learning.log import Log, Order, Run, components
 from corepath.authoring.learning.partial_order import (
     as_alternatives,
-    as_series_parallel,
     count_orders,
     drop_weak_pairs,
 )
@@ -25,6 +25,8 @@ from corepath.notation.procedure import MOST_IN_TURN
 
 _UNLIKELY: Final = 0.05
 """Steps that might interleave but never did are one by one if that has a lower probability than this."""
+_ABSURD: Final = 1e-9
+"""A looser order is not even asked about if what was seen has a lower probability than this."""
 _MOST_SETS: Final = 50_000
 _SPLIT: Final = 1e-5
 _MOST_ALONE: Final = 0.3
@@ -34,55 +36,74 @@ _MOST_EVENTS_TO_SPLIT: Final = 24
 _MOST_RUNS_TO_SPLIT: Final = 200
 
 
-def learn_orders(runs: Iterable[Run]) -> Arrangement:
-    """Learn the orders of runs. Every run is among them. Raises `ValueError` if there are no runs."""
+def learn_orders(runs: Iterable[Run], forks: Forks | None = None) -> Arrangement:
+    """Learn the orders of runs. Every run is among them. Raises `ValueError` if there are no runs.
+
+    `forks` decides where the runs allow two explanations, and gets all such places.
+    """
     log = Log.of(runs)
     if not log.runs:
         raise ValueError("no runs to learn from")
-    return _learn(log)
+    return _learn(log, Forks() if forks is None else forks)
 
 
-def _learn(log: Log) -> Arrangement:
+def _learn(log: Log, forks: Forks) -> Arrangement:
     if () in log.runs:
         rest = log.keep(bool)
-        return optional(_learn(rest)) if rest.runs else join(Form.SEQ, ())
+        return optional(_learn(rest, forks)) if rest.runs else join(Form.SEQ, ())
     if len(log.runs) == 1:
         return in_sequence(next(iter(log.runs)))
     groups = log.groups()
     if len(groups) == 1:
-        return _learn_group(log)
-    apart = join(Form.CHOICE, [_learn(group) for group in groups.values()])
-    together = _cut(log)
-    if together is None or chance_within(log, apart, together) < IMPLAUSIBLE:
+        return _learn_group(log, forks)
+    apart = join(Form.CHOICE, [_learn(group, forks) for group in groups.values()])
+    together = _cut(log, forks)
+    if together is None:
         return apart
-    return together
+    likely = chance_within(log, apart, together) >= IMPLAUSIBLE
+    return forks.choose(ForkKind.GROUPS, log, apart, together, is_wide=likely)
 
 
-def _learn_group(log: Log) -> Arrangement:
+def _learn_group(log: Log, forks: Forks) -> Arrangement:
     """Learn the orders of runs that all have the same events."""
-    found = _cut(log) or _as_partial_order(log)
-    halves = None if found is None or found.form is Form.SEQ else _split(log, found)
+    listed = join(Form.CHOICE, map(in_sequence, log.runs))
+    found = _cut(log, forks)
+    if found is None:
+        found = _as_partial_order(log, forks)
+    elif forks.asks and (loose := drop_weak_pairs(log)) is not None and _are_few(log, loose):
+        found = forks.choose(ForkKind.PAIRS, log, found, loose, is_wide=False)
+    if found is None:
+        return listed
+    halves = None if found.form is Form.SEQ else _split(log, found)
     if halves is not None:
-        return join(Form.CHOICE, map(_learn, halves))
-    every = frozenset(log.events)
-    if found is None or chance_of_few(len(log.runs), log.total, found.size(every)) < IMPLAUSIBLE:
-        return join(Form.CHOICE, map(in_sequence, log.runs))
-    return found
+        two = join(Form.CHOICE, [_learn(half, forks) for half in halves])
+        return forks.choose(ForkKind.HALVES, log, two, found, is_wide=False)
+    likely = chance_of_few(len(log.runs), log.total, found.size(frozenset(log.events))) >= IMPLAUSIBLE
+    if likely:
+        return found
+    return forks.choose(ForkKind.LISTED, log, listed, found, is_wide=False)
 
 
-def _cut(log: Log) -> Arrangement | None:
+def _are_few(log: Log, loose: Arrangement) -> bool:
+    """Whether a looser order is not absurdly looser: the runs might all be within the narrower one by chance."""
+    kept = count_orders(log.events, log.order)
+    return kept is not None and chance_in(log.total, kept, loose.size(frozenset(log.events))) >= _ABSURD
+
+
+def _cut(log: Log, forks: Forks) -> Arrangement | None:
     """Cut the events into alternatives, parts in sequence, or parts in any order. Returns None if there is no cut."""
     together = {event: log.after[event] | log.before[event] for event in log.events}
     if len(parts := components(log.events, together)) > 1:
-        return join(Form.CHOICE, [_learn(log.keep(lambda run, part=part: run[0] in part)) for part in parts])
+        inner = [_learn(log.keep(lambda run, part=frozenset(part): run[0] in part), forks) for part in parts]  # type: ignore[misc]
+        return join(Form.CHOICE, inner)
     if len(parts := components(log.events, _either(log.unordered, log.exclusive))) > 1:
-        return _in_sequence(log, parts)
+        return _in_sequence(log, parts, forks)
     if len(parts := components(log.events, _either(log.ordered, log.exclusive))) > 1:
-        return _in_any_order(log, parts)
+        return _in_any_order(log, parts, forks)
     return None
 
 
-def _in_sequence(log: Log, parts: Sequence[Sequence[int]]) -> Arrangement | None:
+def _in_sequence(log: Log, parts: Sequence[Sequence[int]], forks: Forks) -> Arrangement | None:
     """Put the parts in sequence, or return None if no sequence of them was kept by all runs."""
     firsts = {min(part): part for part in parts}
     of = {event: first for first, part in firsts.items() for event in part}
@@ -94,7 +115,7 @@ def _in_sequence(log: Log, parts: Sequence[Sequence[int]]) -> Arrangement | None
         seen = [ranks[of[event]] for event in run]
         if seen != sorted(seen):
             return None
-    return join(Form.SEQ, [_learn(log.project(firsts[first])) for first in ranks])
+    return join(Form.SEQ, [_learn(log.project(firsts[first]), forks) for first in ranks])
 
 
 def _sort_parts(log: Log, firsts: dict[int, Sequence[int]], order: Sequence[int]) -> list[int]:
@@ -110,15 +131,14 @@ def _sort_parts(log: Log, firsts: dict[int, Sequence[int]], order: Sequence[int]
     return sorted(order, key=earlier)
 
 
-def _in_any_order(log: Log, parts: Sequence[Sequence[int]]) -> Arrangement:
+def _in_any_order(log: Log, parts: Sequence[Sequence[int]], forks: Forks) -> Arrangement:
     """Put the parts in any order, or one by one if they never interleave although that was to be expected."""
-    inner = [_learn(log.project(part)) for part in parts]
+    inner = [_learn(log.project(part), forks) for part in parts]
     free = join(Form.ANY_ORDER, inner)
     whole = all(_is_whole(run, set(part)) for run in log.runs for part in parts if len(part) > 1)
     if whole and len(parts) <= MOST_IN_TURN and any(len(part) > 1 for part in parts):
         turns = join(Form.ONE_BY_ONE, inner)
-        if chance_within(log, turns, free) < _UNLIKELY:
-            return turns
+        return forks.choose(ForkKind.TURNS, log, turns, free, is_wide=chance_within(log, turns, free) >= _UNLIKELY)
     return free
 
 
@@ -128,18 +148,21 @@ def _is_whole(run: Run, part: set[int]) -> bool:
     return not places or places[-1] - places[0] + 1 == len(places)
 
 
-def _as_partial_order(log: Log) -> Arrangement | None:
+def _as_partial_order(log: Log, forks: Forks) -> Arrangement | None:
     """Learn a partial order that is neither a sequence nor parts in any order.
 
-    Pairs that few runs speak for are dropped if that makes it series-parallel and is plausible.
+    Pairs that few runs speak for are dropped if that makes it series-parallel and is plausible. Returns None if only a
+    list of the orders is left.
     """
     exact = as_alternatives(log.events, log.order)
     loose = drop_weak_pairs(log)
     if loose is None:
         return exact
     kept = count_orders(log.events, log.order, most_sets=_MOST_SETS)
-    likely = kept is not None and (kept / loose.size(frozenset(log.events))) ** log.total >= _UNLIKELY
-    return loose if likely else exact
+    likely = kept is not None and chance_in(log.total, kept, loose.size(frozenset(log.events))) >= _UNLIKELY
+    if exact is None:
+        exact = join(Form.CHOICE, map(in_sequence, log.runs))
+    return forks.choose(ForkKind.PAIRS, log, exact, loose, is_wide=likely)
 
 
 def _split(log: Log, found: Arrangement) -> tuple[Log, Log] | None:
@@ -175,7 +198,7 @@ def _halves(log: Log, one: int, other: int) -> tuple[Log, Log]:
 
 def _count_alone(log: Log) -> int:
     """Count the runs that are the only one in which some pair of events is in that order."""
-    alone = set()
+    alone: set[Run] = set()
     for one, other in combinations(log.events, 2):
         if not log.unordered[one] >> other & 1:
             continue

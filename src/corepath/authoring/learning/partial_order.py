@@ -19,7 +19,7 @@ _MOST_RUNS: Final = 500
 
 
 def count_orders(events: Sequence[int], order: Order, most_sets: int = 3_000) -> int | None:
-    """Count the total orders that keep a partial order. Returns None if more than `most_sets` sets have to be counted."""
+    """Count the total orders that keep a partial order, or return None if that takes more than `most_sets` sets."""
     needed = dict.fromkeys(events, 0)
     for event in events:
         for later in members(order[event]):
@@ -119,7 +119,7 @@ def _cut(events: Sequence[int], order: Order) -> tuple[Form, list[list[int]]]:
 
 
 def _ends_of_zigzag(events: Sequence[int], order: Order) -> tuple[int, int]:
-    """Find events a and d with a < c, b < c, b < d and no other order among the four. The most frequent pair is best."""
+    """Find events a and d with a < c, b < c, b < d and no other order among the four: the most frequent such pair."""
     found: Counter[tuple[int, int]] = Counter()
     every = bits(events)
     before = dict.fromkeys(events, 0)

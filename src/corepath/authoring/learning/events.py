@@ -1,0 +1,51 @@
+"""Events: the steps of each run as numbers, each occurrence of a step with a number of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from corepath.authoring.learning.log import Run
+from corepath.authoring.learning.required_reads import FEWEST_RUNS, list_choices, settle
+from corepath.authoring.learning.steps import Place, SeenStep
+
+
+@dataclass(frozen=True)
+class Events:
+    """The runs as events. `steps` says which step each event is an occurrence of."""
+
+    runs: tuple[Run, ...]
+    steps: tuple[int, ...]
+
+
+def find_events(steps: Sequence[SeenStep], number: int, needed: frozenset[int] = frozenset()) -> Events:
+    """Turn runs into events: all writes, and the reads that are required. `number` is the number of runs.
+
+    `needed` holds the numbers of reads that are required for another reason.
+    """
+    writes = {one: step.places for one, step in enumerate(steps) if not step.reads}
+    reads = {}
+    for one, step in enumerate(steps):
+        if step.reads and (number >= FEWEST_RUNS or one in needed):
+            choices = list_choices(step.places, number)
+            if choices is not None:
+                reads[one] = choices
+    return _number_events(writes | settle(writes, reads), number)
+
+
+def _number_events(kept: Mapping[int, Sequence[Place]], number: int) -> Events:
+    by_run: list[list[tuple[int, int]]] = [[] for _ in range(number)]
+    for one, places in kept.items():
+        for run, place in places:
+            by_run[run].append((place, one))
+    numbers: dict[tuple[int, int], int] = {}
+    runs: list[Run] = []
+    for found in by_run:
+        times: Counter[int] = Counter()
+        run: list[int] = []
+        for _, one in sorted(found):
+            run.append(numbers.setdefault((one, times[one]), len(numbers)))
+            times[one] += 1
+        runs.append(tuple(run))
+    return Events(tuple(runs), tuple(one for one, _ in numbers))
