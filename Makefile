@@ -7,6 +7,9 @@ LOWEST := .venv-lowest
 LOWEST_CORE := --ignore tests/files/test_damage.py tests/cli tests/files tests/notation tests/scoring/test_paper.py tests/scoring/test_acceptance.py tests/scoring/test_against_brute_force.py
 LOWEST_EXTRAS := tests/runs/test_models.py tests/runs/test_inspect.py tests/runs/test_serve.py tests/report/test_report.py tests/testing/test_scout.py
 
+# Many tests start a Python of their own: where containers turn bytecode off, each would compile all modules anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: run about-run test about-test static tests browser bench peers lowest clean
 
 # Where the local model cannot be fetched, corepath says so and ends with 3: the rest is run and shown all the same.
@@ -35,7 +38,7 @@ tests:
 
 about-test:
 	@echo "Checks format, lint, types and layers, then runs all tests; pages are looked at in chromium where it is there."
-	@echo "About 10 minutes on two cores; the first time it also fetches packages."
+	@echo "Under 10 minutes on two cores; the first time it also fetches packages."
 
 bench: $(ready) lowest peers
 	$(BIN)/python -m benchmarks
@@ -62,11 +65,14 @@ $(LOWEST)/%/.ready: pyproject.toml constraints.txt tests/lowest.py
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(@D)/requirements.txt --editable .
 	@touch $@
 
-# Tests look at pages in Debian's chromium: CI installs it and requires it, elsewhere they say that they are skipped.
+# Tests look at pages in Debian's chromium: CI installs it and requires it, elsewhere they say that they are skipped. Its
+# headless shell is quicker, and where Debian has none yet, the whole browser does.
 browser:
-	@if [ -n "$$CI" ] && ! command -v chromium >/dev/null 2>&1; then \
+	@if [ -n "$$CI" ] && ! command -v chromium-headless-shell >/dev/null 2>&1; then \
 		as=$$([ "$$(id -u)" = 0 ] || echo sudo) && $$as apt-get update -qq && \
-		$$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+		for package in chromium-headless-shell chromium; do \
+			$$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$package >/dev/null && break; \
+		done; \
 	fi
 
 $(ready): pyproject.toml constraints.txt tests/bfcl.txt hatch_build.py $(wildcard src/corepath/scoring/kernel.p*)

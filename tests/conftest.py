@@ -56,13 +56,20 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="session")
-def corepath() -> Iterator[Run]:
+def command_server() -> Iterator[CommandServer]:
+    """Run `corepath` and `inspect` without their imports; each worker has one."""
+    server = CommandServer(_environment())
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def corepath(command_server: CommandServer) -> Run:
     """Run the real `corepath` command: `corepath("score", "--tasks", folder, file)`.
 
     A command runs in a fork of a process that has imported all commands. With a timeout or environment variables of its
     own, the installed script is run.
     """
-    server = CommandServer(_environment())
 
     def run(
         *arguments: object,
@@ -73,8 +80,8 @@ def corepath() -> Iterator[Run]:
     ) -> subprocess.CompletedProcess[str]:
         command = [str(Path(sys.executable).with_name("corepath")), *map(str, arguments)]
         given = stdin.encode() if isinstance(stdin, str) else stdin
-        if patience == PATIENCE and not env and _environment() == server.env:
-            code, out, err = server.run(command[1:], given, cwd)
+        if patience == PATIENCE and not env and _environment() == command_server.env:
+            code, out, err = command_server.run(["corepath", *command[1:]], given, cwd)
         else:
             done = subprocess.run(
                 command, input=given, capture_output=True, cwd=cwd, check=False, timeout=patience,
@@ -83,8 +90,7 @@ def corepath() -> Iterator[Run]:
             code, out, err = done.returncode, done.stdout, done.stderr
         return subprocess.CompletedProcess(command, code, out.decode("utf-8"), err.decode("utf-8"))
 
-    yield run
-    server.stop()
+    return run
 
 
 def _environment() -> dict[str, str]:

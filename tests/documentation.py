@@ -54,12 +54,14 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def checked(page: Path) -> Iterator[Checked]:
-    """Run a page from top to bottom in a temporary folder with the examples, and yield each output."""
+    """Run a page from top to bottom in a temporary folder with the examples, and yield each output.
+
+    A Python block goes on from those above it: all of them are run, and what was printed before is cut off.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(ROOT / "examples", folder / "examples")
-        python = ""
-        printed = 0
+        python, printed, whole = "", 0, 0
         for block in blocks(page.read_text(encoding="utf-8")):
             if block.needs is not None and find_spec(block.needs) is None:
                 continue
@@ -67,10 +69,11 @@ def checked(page: Path) -> Iterator[Checked]:
                 (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
                 (folder / block.file).write_text(block.body, encoding="utf-8")
             elif block.kind == "python":
-                before, python = python, python + block.body
-                printed = len(_run([sys.executable, "-c", before], folder)) if before else 0
+                python, printed = python + block.body, whole
             elif block.kind == "output":
-                yield Checked(block, _run([sys.executable, "-c", python], folder)[printed:])
+                output = _run([sys.executable, "-c", python], folder)
+                whole = len(output)
+                yield Checked(block, output[printed:])
             elif block.kind == "console":
                 yield _console(block, folder)
 

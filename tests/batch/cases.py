@@ -16,6 +16,9 @@ from corepath.files.task_writer import as_json
 from corepath.rules.rule import Rule
 from tests.machines import as_task, random_machine
 
+SYSTEM_MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
+"""The environment of a process whose peak of memory is measured: other allocators keep what is freed for a while."""
+
 pay, check, send, close = tool("pay"), tool("check"), tool("send"), tool("close")
 
 

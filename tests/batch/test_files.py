@@ -10,7 +10,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,7 +22,7 @@ from corepath import load_results
 from corepath.batch import parts, shards
 from corepath.batch.files import Settings, score_files
 from corepath.cli import make_app
-from tests.batch.cases import as_table, random_record, write_tasks
+from tests.batch.cases import SYSTEM_MEMORY, as_table, random_record, write_tasks
 from tests.batch.span_tables import FAMILIES, make_table, write_rows
 
 Made = tuple[Path, list[bytes]]
@@ -112,23 +111,30 @@ import sys, threading, os, time
 from pathlib import Path
 from corepath.batch import shards
 from corepath.batch.files import Settings, score_files
+from corepath.batch.parts import PartsFolder
 shards.SHARD_BYTES = 50_000
-threading.Thread(target=lambda: (time.sleep(float(sys.argv[4])), os.kill(os.getpid(), 9)), daemon=True).start()
-score_files([Path(sys.argv[1])], Path(sys.argv[2]), Settings((sys.argv[3],)), processes=2, resume=True)
+out, more = Path(sys.argv[2]), int(sys.argv[4])
+def written():
+    return len(list(PartsFolder(out).path.glob("*.parquet")))
+def kill(before=written()):
+    while written() < before + more:
+        time.sleep(0.001)
+    os.kill(os.getpid(), 9)
+threading.Thread(target=kill, daemon=True).start()
+score_files([Path(sys.argv[1])], out, Settings((sys.argv[3],)), processes=2, resume=True)
 """
 
 
 def test_after_kill_9_resume_gives_the_same_as_an_uninterrupted_run(made: Made, tmp_path: Path, times: int) -> None:
+    """It is killed when so many more shards are written: at once, then after some, and perhaps not before it ends."""
     tasks, lines = made
     file, out, whole = write(tmp_path, lines * 2), tmp_path / "scores.parquet", tmp_path / "whole.parquet"
-    began = time.monotonic()
-    score_files([file], whole, Settings((str(tasks),)), processes=2)
-    took = time.monotonic() - began
+    planned = score_files([file], whole, Settings((str(tasks),)), processes=2).shards
     rng = random.Random("kill")
     killed = 0
-    for _ in range(5 * times):
-        after = rng.uniform(0.3, 1.2) * took
-        script = [sys.executable, "-c", KILLED, str(file), str(out), str(tasks), str(after)]
+    for number in range(5 * times):
+        more = rng.randrange(planned // 4) if number else 0
+        script = [sys.executable, "-c", KILLED, str(file), str(out), str(tasks), str(more)]
         ended = subprocess.run(script, check=False, capture_output=True)
         killed += ended.returncode == -signal.SIGKILL
         assert ended.returncode in (0, -signal.SIGKILL), ended.stderr.decode()
@@ -237,15 +243,18 @@ def test_wrong_options_say_what_is_right(
 def test_memory_does_not_grow_with_the_input(made: Made, tmp_path: Path, times: int) -> None:
     tasks, lines = made
     script = (
-        "import re, sys\nfrom pathlib import Path\nfrom corepath.batch.files import Settings, score_files\n"
+        "import re, sys\nfrom pathlib import Path\nfrom corepath.batch import shards\n"
+        "from corepath.batch.files import Settings, score_files\nshards.SHARD_BYTES = int(sys.argv[4])\n"
         "score_files([Path(sys.argv[1])], Path(sys.argv[2]), Settings((sys.argv[3],)), processes=1)\n"
         "print(re.search(r'VmHWM:\\s+(\\d+) kB', Path('/proc/self/status').read_text())[1])"
     )
+    sizes, shard = ((5, 25), 1 << 20) if times == 1 else ((20, 600), 8 << 20)
     peaks = []
-    for number, repeats in enumerate((20, 60 * times)):
+    for number, repeats in enumerate(sizes):
         file, out = write(tmp_path, lines * repeats, f"{number}.jsonl"), tmp_path / f"{number}.parquet"
-        command = [sys.executable, "-c", script, str(file), str(out), str(tasks)]
-        ended = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ})
+        command = [sys.executable, "-c", script, str(file), str(out), str(tasks), str(shard)]
+        env = {**os.environ, **SYSTEM_MEMORY}
+        ended = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
         peaks.append(int(ended.stdout))
     assert peaks[1] < 300_000, "kilobytes"
     assert peaks[1] < peaks[0] + 60_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import re
 import subprocess
@@ -27,6 +28,7 @@ from corepath.errors import InputError, Problem
 from corepath.files.episodes import episode_json
 from corepath.importers import import_trace, spans
 from corepath.importers.spans import Traced
+from tests.batch.cases import SYSTEM_MEMORY
 from tests.batch.span_tables import FAMILIES, TRACE_FIELD, Made, Row, make_table, write_rows
 from tests.importers.spans_by_hand import sent, span
 
@@ -411,7 +413,8 @@ def test_memory_does_not_grow_with_the_number_of_rows(ending: str, tmp_path: Pat
         write_rows(small, rows[:20], group=100)
         write_rows(file, rows, group=100)
         ran = [sys.executable, "-c", _PEAK, str(small), str(file)]
-        found, peak = map(int, subprocess.run(ran, capture_output=True, text=True, check=True).stdout.split())
+        env = {**os.environ, **SYSTEM_MEMORY}
+        found, peak = map(int, subprocess.run(ran, capture_output=True, text=True, check=True, env=env).stdout.split())
         assert found == traces
         return peak, sum(len(row["input"]) for row in rows) // 1024
 

@@ -27,10 +27,10 @@ def every_task() -> list[Task]:
 
 
 def explain_all(tasks: list[Task], agent: str) -> list[tuple[Task, Episode, Explanation]]:
-    """Explain the episodes in which an agent planted its mistake."""
+    """Explain the episodes in which an agent planted its mistake: those of nine in ten tasks."""
     episodes = [(task, play(built_in(agent), task, name=agent)) for task in tasks]
     planted = [(task, episode) for task, episode in episodes if episode.mistake == "planted"]
-    assert len(planted) > 130
+    assert len(planted) >= 0.9 * len(tasks)
     return [(task, episode, explain(task, episode)) for task, episode in planted]
 
 

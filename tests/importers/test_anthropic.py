@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from anthropic.types import Message
-from anthropic.types.beta import BetaMessage
 
 from corepath import Call
 from corepath.errors import RecordError
@@ -21,12 +19,16 @@ from .damage import good, outcomes, read, write
 USAGE = {"input_tokens": 1, "output_tokens": 1}
 
 
-def response(*content: Any, kind: Any = Message) -> dict[str, Any]:
+def response(*content: Any, beta: bool = False) -> dict[str, Any]:
     """A response as Anthropic's SDK parses and dumps it."""
+    from anthropic.types import Message  # slow to import
+    from anthropic.types.beta import BetaMessage
+
     whole = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x", "content": list(content),
         "stop_reason": "end_turn", "stop_sequence": None, "usage": USAGE,
     }  # fmt: skip
+    kind = BetaMessage if beta else Message
     dumped: dict[str, Any] = kind.model_validate(whole).model_dump(mode="json")
     return dumped
 
@@ -161,7 +163,7 @@ def test_tools_that_the_api_runs_are_calls_and_their_errors_are_errors(tmp_path:
         {"type": "mcp_tool_result", "tool_use_id": "s4", "is_error": True, "content": [text("no numbers")]},
         text("I am done."),
     ]  # fmt: skip
-    (episode,) = read(write(tmp_path, response(*blocks, kind=BetaMessage)), "anthropic")
+    (episode,) = read(write(tmp_path, response(*blocks, beta=True)), "anthropic")
     assert [(call.tool, call.failed, call.turn) for call in episode.calls] == [
         ("web_search", False, 1), ("web_fetch", True, 1), ("bash_code_execution", False, 1), ("add", True, 1),
     ]  # fmt: skip

@@ -56,10 +56,9 @@ def test_the_oracle_plays_random_golden_paths():
     assert len(paths) > 5
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in BUILT_IN if name not in ("oracle", "do_nothing", "reads_only", "random")]
-)
+@pytest.mark.parametrize("name", ["redundant_reads", "wandering"])
 def test_each_mistake_is_planted_in_at_least_nine_of_ten_tasks(name, every_task):
+    """The other agents' are counted in tests/explanation/test_planted_mistakes.py, which plays all tasks too."""
     episodes = [play(built_in(name), task, name=name) for task in every_task]
     planted = sum(episode.mistake == "planted" for episode in episodes)
     assert planted >= 0.9 * len(every_task)

@@ -10,7 +10,14 @@ from playwright.sync_api import Browser
 
 from corepath.report.page import page
 from corepath.report.results import Results
-from tests.browser import Window, chromium, window
+from tests.browser import ALL_SCREENS, SCREENS, Window, chromium, window
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Screens for a test that takes one: each scheme and a small and a large width; with --long all pairs."""
+    if "screen" in metafunc.fixturenames:
+        screens = ALL_SCREENS if metafunc.config.getoption("--long") else SCREENS
+        metafunc.parametrize("screen", screens, ids=lambda screen: f"{screen.width}-{screen.scheme}")
 
 
 @pytest.fixture(scope="module")

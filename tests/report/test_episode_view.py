@@ -15,7 +15,7 @@ from corepath import ANY, Call, Episode, Message, Task, call, play, seq, task, t
 from corepath.play.built_in import built_in
 from corepath.report.page import page
 from corepath.report.results import Results
-from tests.browser import Window, window
+from tests.browser import Screen, Window, window
 from tests.report.test_page import episode_link, of, play_nothing
 
 STORY = "legal/settle_case"
@@ -425,16 +425,14 @@ def test_leaves_of_json_keep_every_digit_and_every_key(shown: Window):
 # Everyone can read it
 
 
-@pytest.mark.parametrize("width", [360, 1280, 1600])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(browser: Browser, file: Path, width: int, scheme: str):
+def test_axe_finds_nothing_serious(browser: Browser, file: Path, screen: Screen):
     links = [
         episode_link(TRIP, "wrong", "?call=3"),
         episode_link(STORY, "oracle", "?call=4"),
         episode_link(TRIP, "none"),
         f"#/diff/{TRIP.replace('/', '%2F')}/good/0/wrong/0",
     ]
-    with window(browser, file, color_scheme=scheme, viewport={"width": width, "height": 800}) as one:
+    with window(browser, file, **screen.options) as one:
         for link in links:
             assert serious(one.open(link)) == [], link
         one.open(links[0]).keyboard.press("?")

@@ -15,7 +15,7 @@ from corepath.files.rules import load_rules
 from corepath.report.fix_tables import MOST_FOLDED, MOST_TOOLS
 from corepath.report.page import page
 from corepath.report.results import Results
-from tests.browser import Window, window
+from tests.browser import Screen, Window, window
 from tests.report.test_fixes import HOSTILE, RULES
 from tests.report.test_report import played
 
@@ -104,15 +104,13 @@ def test_a_cause_that_is_not_there_is_told(shown: Window, results: Results) -> N
     expect(opened.locator("#list .count")).to_have_text(listed(len(results)))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1600])
-def test_axe_finds_nothing_and_nothing_scrolls_sideways(browser: Browser, file: Path, scheme: str, width: int) -> None:
-    with window(browser, file, color_scheme=scheme, viewport={"width": width, "height": 800}) as one:
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(browser: Browser, file: Path, screen: Screen) -> None:
+    with window(browser, file, **screen.options) as one:
         opened = one.open("#fix")
         opened.locator("#fix details").evaluate_all("all => all.forEach(one => { one.open = true; })")
         found = Axe().run(opened, context="#fix").response["violations"]
         assert [(rule["id"], rule["nodes"][0]["html"][:200]) for rule in found] == []
-        assert opened.evaluate("document.documentElement.scrollWidth") <= width
+        assert opened.evaluate("document.documentElement.scrollWidth") <= screen.width
 
 
 def test_hostile_names_stay_text_and_their_links_work(browser: Browser, tmp_path: Path) -> None:

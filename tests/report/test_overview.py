@@ -21,7 +21,7 @@ from corepath.play.built_in import built_in
 from corepath.report.comparison import compare, sure
 from corepath.report.results import Results
 from corepath.report.tables import agents_table
-from tests.browser import Window, window
+from tests.browser import Screen, Window, window
 from tests.report.test_page import column, of, written
 
 AGENTS = ("oracle", "do_nothing", "left_out", "wrong_argument", "undone", "early_stop")
@@ -357,10 +357,8 @@ def test_long_prompts_and_names_fold(browser: Browser, shop: Path):
 # Everyone can read it
 
 
-@pytest.mark.parametrize("width", [360, 1600])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_in_the_unfolded_overview(browser: Browser, file: Path, width: int, scheme: str):
-    with window(browser, file, color_scheme=scheme, viewport={"width": width, "height": 900}) as one:
+def test_axe_finds_nothing_in_the_unfolded_overview(browser: Browser, file: Path, screen: Screen):
+    with window(browser, file, **screen.options) as one:
         opened = one.open("#/?a=oracle&b=undone&text=a")
         opened.evaluate("document.querySelectorAll('#overview details').forEach(one => { one.open = true; })")
         bad = [
@@ -369,7 +367,7 @@ def test_axe_finds_nothing_in_the_unfolded_overview(browser: Browser, file: Path
             if rule["impact"] in ("serious", "critical")
         ]
         assert bad == []
-        assert opened.evaluate("document.documentElement.scrollWidth") <= width
+        assert opened.evaluate("document.documentElement.scrollWidth") <= screen.width
 
 
 def test_at_360_pixels_the_first_columns_are_the_ones_that_matter(browser: Browser, file: Path):

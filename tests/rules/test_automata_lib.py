@@ -156,7 +156,7 @@ def kept(given: list[Rule], word: tuple[str, ...]) -> list[bool]:
 
 
 def test_each_rule_accepts_the_words_of_its_automaton(request: pytest.FixtureRequest) -> None:
-    chosen = ALL if request.config.getoption("--long") else Random(0).sample(ALL, 120)
+    chosen = ALL if request.config.getoption("--long") else Random(0).sample(ALL, 60)
     automata = [machine.build() for _, machine in chosen]
     given = [rule for rule, _ in chosen]
     accepted = 0
@@ -172,7 +172,7 @@ def test_each_rule_accepts_the_words_of_its_automaton(request: pytest.FixtureReq
 
 def test_several_rules_accept_the_words_of_the_product(request: pytest.FixtureRequest) -> None:
     random = Random(1)
-    count = 200 if request.config.getoption("--long") else 30
+    count = 200 if request.config.getoption("--long") else 15
     states = accepted = 0
     for _ in range(count):
         chosen = random.sample(ALL, random.choice((2, 3)))

@@ -16,27 +16,43 @@ from corepath.files.fingerprint import fingerprint
 from corepath.importers import import_trace
 from corepath.play.golden_run import golden_runs
 from corepath.world.world import World
+from tests.command_server import CommandServer
 from tests.conftest import PATIENCE
 from tests.runs.bad_server import BadServer, Reply, Request, calls, echo_oracle, odd_replies, says, status
 from tests.runs.test_models import plans
 
-SHELL = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+NOWHERE = "http://127.0.0.1:9"
 
 
-def inspected(folder: Path, url: str, *options: str) -> Any:
-    """Run `inspect eval` and return its log as JSON."""
-    command = ["inspect", "eval", "--model", "openai-api/server/m", "-M", "max_retries=0", "--max-retries", "0"]
-    command += ["--display", "none", "--log-dir", "logs", "--log-format", "json", *options]
-    env = {**os.environ, **SHELL, "SERVER_API_KEY": "none", "SERVER_BASE_URL": url}
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=PATIENCE)
-    logs = sorted((folder / "logs").glob("*.json"))
-    assert logs, done.stdout + done.stderr
-    return json.loads(logs[-1].read_text())
+class Inspect:
+    """The command `inspect` in a folder, with a server for its model."""
+
+    def __init__(self, folder: Path, server: CommandServer) -> None:
+        self.folder, self.server = folder, server
+
+    def run(self, *arguments: str, url: str = NOWHERE) -> tuple[int, str]:
+        """Run the command; its exit code and what it printed."""
+        env = {"SERVER_API_KEY": "none", "SERVER_BASE_URL": url}
+        code, out, err = self.server.run(["inspect", *arguments], cwd=self.folder, env=env)
+        return code, out.decode() + err.decode()
+
+    def eval(self, url: str, *options: str) -> Any:
+        """Run `inspect eval` and return its log as JSON."""
+        usual = ("--model", "openai-api/server/m", "-M", "max_retries=0", "--max-retries", "0", "--display", "none")
+        _, printed = self.run("eval", *usual, "--log-dir", "logs", "--log-format", "json", *options, url=url)
+        logs = sorted((self.folder / "logs").glob("*.json"))
+        assert logs, printed
+        return json.loads(logs[-1].read_text())
 
 
-def test_inspect_eval_runs_a_world_and_scores_it(tmp_path):
+@pytest.fixture
+def inspect(tmp_path: Path, command_server: CommandServer) -> Inspect:
+    return Inspect(tmp_path, command_server)
+
+
+def test_inspect_eval_runs_a_world_and_scores_it(inspect):
     with BadServer(echo_oracle(plans("farm"))) as server:
-        log = inspected(tmp_path, server.url, "corepath/farm", "-T", "tasks=dry_plants,threshold", "--epochs", "2")
+        log = inspect.eval(server.url, "corepath/farm", "-T", "tasks=dry_plants,threshold", "--epochs", "2")
     assert log["status"] == "success"
     assert log["eval"]["task"] == "corepath/farm"
     assert [sample["id"] for sample in log["samples"]] == ["farm/dry_plants", "farm/threshold"] * 2
@@ -49,12 +65,12 @@ def test_inspect_eval_runs_a_world_and_scores_it(tmp_path):
     assert {"pc_ktc", "prefix_criticality", "harm_rate", "efficiency", "pc_hlr", "state_match"} <= means.keys()
 
 
-def test_a_log_of_ours_is_imported_as_what_was_scored(tmp_path, corepath):
+def test_a_log_of_ours_is_imported_as_what_was_scored(tmp_path, corepath, inspect):
     """No task is named; the variant, profile, epochs, calls and scores all come from the log."""
     ways = {task(id_, 4).prompt: [*(golden(task(id_, 4))), *odd] for id_, odd in PLAYED.items()}
     options = ("-T", "seed=4", "-T", "tasks=dry_plants,threshold", "-T", "profile=recommended", "--epochs", "2")
     with BadServer(echo_oracle(ways)) as server:
-        log = inspected(tmp_path, server.url, "corepath/farm", *options)
+        log = inspect.eval(server.url, "corepath/farm", *options)
     (file,) = (tmp_path / "logs").glob("*.json")
     done = corepath("import", file, "--out", tmp_path / "e.jsonl")
     assert (done.returncode, done.stderr) == (0, f"4 episodes in {tmp_path / 'e.jsonl'}\n")
@@ -68,21 +84,19 @@ def test_a_log_of_ours_is_imported_as_what_was_scored(tmp_path, corepath):
         assert found == episode.scores
         assert {name: found[name] for name in metadata["scores"]} == metadata["scores"], "less what is null"
         assert (found["pc"] == 1.0) is not bool(PLAYED[episode.task])
-    again = subprocess.run(
-        ["inspect", "score", file, "--scorer", "corepath/core", "-S", "profile=recommended", "--action", "overwrite",
-         "--overwrite", "--display", "none"],
-        cwd=tmp_path, env={**os.environ, **SHELL, "SERVER_API_KEY": "none", "SERVER_BASE_URL": "http://127.0.0.1:9"},
-        capture_output=True, text=True, check=False, timeout=180,
-    )  # fmt: skip
-    assert again.returncode == 0, again.stdout + again.stderr
+    overwrite = ("--action", "overwrite", "--overwrite", "--display", "none")
+    code, printed = inspect.run(
+        "score", str(file), "--scorer", "corepath/core", "-S", "profile=recommended", *overwrite
+    )
+    assert code == 0, printed
     scored = json.loads(file.read_text())["samples"]
     assert [sample["scores"]["core"]["metadata"] for sample in scored] == told
     assert episodes == load_imported(file)
 
 
-def test_a_sample_of_ours_that_was_not_scored_says_which_task_it_is_of(tmp_path):
+def test_a_sample_of_ours_that_was_not_scored_says_which_task_it_is_of(tmp_path, inspect):
     with BadServer(lambda _: status(500)) as server:
-        inspected(tmp_path, server.url, "corepath/farm", "-T", "tasks=threshold", "-T", "seed=2", "--no-fail-on-error")
+        inspect.eval(server.url, "corepath/farm", "-T", "tasks=threshold", "-T", "seed=2", "--no-fail-on-error")
     (file,) = (tmp_path / "logs").glob("*.json")
     (episode,) = load_imported(file)
     assert (episode.task, episode.seed, episode.scoring, episode.epoch) == ("farm/threshold", 2, "paper", 1)
@@ -189,10 +203,10 @@ def test_solvers_approval_and_scoring_again(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_service_that_fails_or_refuses_is_an_error_of_the_sample_and_no_score(tmp_path):
+def test_a_service_that_fails_or_refuses_is_an_error_of_the_sample_and_no_score(inspect):
     refused = odd_replies()["the answer is filtered"]
     with BadServer(lambda request: refused if "sensor of plant" in request.user else status(500)) as server:
-        log = inspected(tmp_path, server.url, "corepath/farm", "-T", "tasks=threshold,dry_plants", "--no-fail-on-error")
+        log = inspect.eval(server.url, "corepath/farm", "-T", "tasks=threshold,dry_plants", "--no-fail-on-error")
     assert [bool(sample["error"]) for sample in log["samples"]] == [True, True]
     assert not any(sample.get("scores") for sample in log["samples"])
 
@@ -211,9 +225,7 @@ def test_every_world_is_a_task_of_inspect():
         ("profile=recomended", "no profile 'recomended'; did you mean 'recommended'?"),
     ],
 )
-def test_a_task_or_a_profile_that_there_is_not_is_told(tmp_path, option, says):
-    env = {**os.environ, **SHELL, "SERVER_API_KEY": "none", "SERVER_BASE_URL": "http://127.0.0.1:9"}
-    command = ["inspect", "eval", "corepath/farm", "--model", "openai-api/server/m", "-T", option]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=PATIENCE)
-    assert done.returncode != 0
-    assert says in " ".join((done.stdout + done.stderr).split())
+def test_a_task_or_a_profile_that_there_is_not_is_told(inspect, option, says):
+    code, printed = inspect.run("eval", "corepath/farm", "--model", "openai-api/server/m", "-T", option)
+    assert code != 0
+    assert says in " ".join(printed.split())

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from random import Random
+from typing import Any
 
 import pytest
 
+from corepath.rules import witness
 from corepath.rules.parser import parse_rule
 from corepath.rules.rule import Rule
 from corepath.rules.samples import make_samples
@@ -102,9 +105,25 @@ FORMS = (
 )  # fmt: skip
 
 
-def test_findings_about_all_pairs_are_those_of_all_traces_up_to_four_events() -> None:
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[int, int], Any]:
+    """What was judged: several questions about the same rules and trace share it until it is cleared."""
+    known: dict[tuple[int, int], Any] = {}
+
+    def judge_once(rules: Sequence[Rule], trace: Sequence[Any]) -> Any:
+        key = (id(rules), id(trace))
+        if key not in known:
+            known[key] = (rules, trace, judge(rules, trace))  # kept, so that no other object gets their ids
+        return known[key][2]
+
+    monkeypatch.setattr(witness, "judge", judge_once)
+    return known
+
+
+def test_findings_about_all_pairs_are_those_of_all_traces_up_to_four_events(judged: dict[Any, Any]) -> None:
     counts = {"contradiction": 0, "exclusive": 0, "implied": 0}
     for texts in combinations(FORMS, 2):
+        judged.clear()
         rules = tuple(map(parse_rule, texts))
         found = relate(rules)
         every = list(traces(make_samples(rules), 4))
@@ -124,10 +143,13 @@ def test_findings_about_all_pairs_are_those_of_all_traces_up_to_four_events() ->
     assert min(counts.values()) >= 2, counts
 
 
-def test_findings_about_random_pairs_do_not_disagree_with_any_trace_up_to_three_events() -> None:
+def test_findings_about_random_pairs_do_not_disagree_with_any_trace_up_to_three_events(
+    judged: dict[Any, Any],
+) -> None:
     random = Random(21)
     findings = 0
     for _ in range(1_000):
+        judged.clear()
         rules: tuple[Rule, ...] = (small(random), small(random))
         samples = make_samples(rules)
         if samples.size > 20:
