@@ -31,6 +31,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "export": ("export",),
     "derive": ("derive",),
     "draft": ("draft",),
+    "learn": ("learn",),
     "serve": ("serve",),
 }
 """The modules of this package that define commands, and their commands, in the order of `corepath --help`."""

@@ -57,8 +57,8 @@ def check_rule_file(path: str, options: RuleCheck, *, as_json: bool) -> None:
     for warning in found.warnings:
         say(f"warning: {warning}")
     problems: list[Problem] = []
-    good = list(_read_runs(options.good, problems, is_good=True))
-    bad = list(_read_runs(options.bad, problems, is_good=False))
+    good = list(read_runs(options.good, problems, is_good=True))
+    bad = list(read_runs(options.bad, problems, is_good=False))
     print_problems(problems)
     relations = relate(found.rules, options.traces or MOST_TRACES)
     runs = judge_runs(found.rules, [*good, *bad])
@@ -74,7 +74,7 @@ def check_rule_file(path: str, options: RuleCheck, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _read_runs(paths: Iterable[Path], problems: list[Problem], *, is_good: bool) -> Iterator[Run]:
+def read_runs(paths: Iterable[Path], problems: list[Problem], *, is_good: bool) -> Iterator[Run]:
     """Yield the episodes in episode files, run folders and traces. Those that count in no mean are left out."""
     files = find_files(path / EPISODES if is_run(path) else path for path in paths)
     with Progress("runs read").show() as progress:

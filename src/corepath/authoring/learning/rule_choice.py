@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from corepath.authoring.learning.rule_candidate import Template
 from corepath.authoring.learning.rule_log import RuleLog
@@ -58,7 +58,7 @@ def choose(ranked: Sequence[Ranked], log: RuleLog, verdicts: Verdicts, least: in
 
 def _judge(ranked: Sequence[Ranked], log: RuleLog, verdicts: Verdicts, least: int) -> Iterable[Choice]:
     """Judge all runs by the best candidates. Where rules about the same two tools can be joined, the whole is tried."""
-    joined = dict(join_variables([one.candidate for one in ranked], log))
+    joined: dict[tuple[Any, ...], Rule] = dict(join_variables([one.candidate for one in ranked], log))
     tried: set[str] = set()
     for one in islice(ranked, MOST_JUDGED):
         rules = [joined.get((one.candidate.template, *_letters(one, log))), make_rule(one.candidate, log)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from corepath.authoring.learning.rule_candidate import Candidate, Template
@@ -17,6 +18,8 @@ from corepath.rules.parser import parse_rule
 from corepath.rules.rule import Requires, Rule
 from corepath.rules.witness import forbids_outright
 
+MOST_RUNS: Final = 300
+"""How many good and how many bad runs are judged. Rules that are proposed are judged by all runs later."""
 MOST_TOOLS: Final = 50
 """For how many tools it is tried whether the user agrees first, the most frequent ones."""
 _REPEATED: Final = ("at most 1 $c", "at most 2 $c", "never $c after failed $c within 1 call", "never failed call")
@@ -41,6 +44,7 @@ def judge_candidates(
     rules: Sequence[tuple[Template, Rule, float]], good: Sequence[Run], bad: Sequence[Run], least: int
 ) -> Iterator[Candidate]:
     """Yield the rules that at most one good run breaks. Each comes with the chance that a run keeps it."""
+    good, bad = good[:MOST_RUNS], bad[:MOST_RUNS]
     left = list(range(len(rules)))
     applied, misses = Counter[int](), Counter[int]()
     for run in good:
@@ -67,7 +71,7 @@ def _has_turns(runs: Iterable[Run]) -> bool:
     return any(
         one.turn is not None and one.turn == other.turn and (isinstance(one, Call) or isinstance(other, Call))
         for run in runs
-        for one, other in zip(run, run[1:], strict=False)
+        for one, other in pairwise(run)
     )
 
 

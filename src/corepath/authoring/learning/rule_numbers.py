@@ -111,7 +111,7 @@ class Numbers:
 
 
 def _chance_to_stop(counts: Mapping[int, Counter[int]], number: int) -> float:
-    """The share of runs that call a tool exactly so often, among those that call it at least so often, over all tools."""
+    """Of all runs that call a tool at least so often, over all tools, the share that call it no more often."""
     reached = sum(times for counted in counts.values() for one, times in counted.items() if one >= number)
     return sum(counted[number] for counted in counts.values()) / max(1, reached)
 

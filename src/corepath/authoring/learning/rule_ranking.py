@@ -13,8 +13,11 @@ from corepath.authoring.learning.rule_candidate import Candidate, Template
 
 MOST_UNSEEN: Final = 0.05
 """The largest estimated share of unseen good runs that break a rule."""
-LEAST_EVIDENCE: Final = 3.0
-"""How many bits of evidence a rule needs beyond those that the best of all candidates has by chance."""
+LEAST_EVIDENCE: Final = log2(20)
+"""How many bits of evidence a rule needs beyond those that the best of all candidates has by chance.
+
+So about one of twenty sets of random runs has a rule.
+"""
 _CHAINED: Final = (Template.REQUIRES, Template.EVENTUALLY, Template.REQUIRES_SAME, Template.EVENTUALLY_SAME)
 _ORDER: Final = {template: place for place, template in enumerate(Template)}
 
@@ -58,8 +61,8 @@ def _drop_chained(ranked: Sequence[Ranked]) -> list[Ranked]:
             key = (one.candidate.template, one.candidate.parts[0])
             after[key] = after.get(key, 0) | 1 << one.candidate.parts[1]
     reached: dict[tuple[Template, int], int] = dict.fromkeys(after, 0)
-    for template, first in after:
-        for other in members(after[template, first]):
+    for (template, first), others in after.items():
+        for other in members(others):
             reached[template, first] |= after.get((template, other), 0)
     return [
         one
@@ -94,9 +97,7 @@ class _Unseen:
     @classmethod
     def of(cls, group: Iterable[Candidate], runs: int, *, bad: int) -> _Unseen:
         listed = list(group)
-        kept, missed = (
-            sorted(strength(one, bad=bad) for one in listed if one.misses == misses) for misses in (0, 1)
-        )
+        kept, missed = (sorted(strength(one, bad=bad) for one in listed if one.misses == misses) for misses in (0, 1))
         return cls(runs, kept, missed)
 
     def share(self, least: float) -> float:

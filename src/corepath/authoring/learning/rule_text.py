@@ -17,7 +17,10 @@ from corepath.values import visible
 def write_rules(choices: Sequence[Choice], good: int, bad: int, tools: Sequence[Tool] | None) -> str:
     """Write a rule file. The comment before a rule says what the runs say about it."""
     runs = f"{count(good, 'good run')}" + (f" and {count(bad, 'bad run')}" if bad else "")
-    lines = [f"# Learned from {runs}. Keep the rules that you mean, and add 'because: ...' to them.", *_write_tools(tools)]
+    lines = [
+        f"# Learned from {runs}. Keep the rules that you mean, and add 'because: ...' to them.",
+        *_write_tools(tools),
+    ]
     lines.append("rules:")
     last = True
     for one in choices:
@@ -31,7 +34,11 @@ def write_rules(choices: Sequence[Choice], good: int, bad: int, tools: Sequence[
 def describe(one: Choice, good: int, bad: int) -> str:
     """Say in how many runs a rule applied and was broken."""
     counts = one.counts
-    kept = "broken in no good run" if forbids_outright(one.rule) else f"applied in {counts.applied:,} of {good:,} good runs"
+    kept = (
+        "broken in no good run"
+        if forbids_outright(one.rule)
+        else f"applied in {counts.applied:,} of {good:,} good runs"
+    )
     return kept + (f", broken in {len(counts.broken_bad):,} of {bad:,} bad ones" if bad else "")
 
 

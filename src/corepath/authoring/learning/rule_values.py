@@ -1,4 +1,4 @@
-"""Candidates with a variable: two tools that share a value, as in `refund(order=$o, ...) requires check(order=$o, ...)`.
+"""Candidates with a variable, such as `refund(order=$o, ...) requires check_order(order=$o, ...)`.
 
 For each value in a run, the slots in which it was seen are one bit set, so that a run costs one operation for each of
 its arguments, whatever the number of tools.

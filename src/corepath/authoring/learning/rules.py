@@ -17,7 +17,7 @@ from typing import Any, Final
 from corepath.authoring.learning.rule_candidate import Candidate
 from corepath.authoring.learning.rule_choice import Choice, choose
 from corepath.authoring.learning.rule_habits import find_habits
-from corepath.authoring.learning.rule_log import MOST_TOOLS, Run, RuleLog, make_log
+from corepath.authoring.learning.rule_log import MOST_TOOLS, RuleLog, Run, make_log
 from corepath.authoring.learning.rule_numbers import Numbers, find_unused, find_values
 from corepath.authoring.learning.rule_orders import Orders
 from corepath.authoring.learning.rule_ranking import rank
@@ -128,7 +128,7 @@ def _find_candidates(
 def _warn(good: Sequence[Run], bad: Sequence[Run], names: set[str] | None) -> Iterator[str]:
     """Yield what makes it hard to learn from the runs."""
     if len(good) < LEAST_RUNS:
-        yield f"{count(len(good), 'good run')}: too few to tell a rule from chance; {LEAST_RUNS} are the least, 20 are good"
+        yield f"{count(len(good), 'good run')}: too few to tell a rule from chance; at least {LEAST_RUNS} are needed"
     elif not any(isinstance(item, Call) for run in good for item in run):
         yield "the good runs have no calls, so there is nothing to learn rules about"
     if same := _count_same(good, bad):
@@ -157,11 +157,10 @@ def _calls(run: Run) -> tuple[Any, ...]:
 
 
 def _conclude(chosen: Sequence[Choice], candidates: Sequence[Candidate], *, with_bad: bool) -> Iterator[str]:
-    kept = sum(not one.misses for one in candidates)
     if not chosen and with_bad:
-        yield "nothing tells good and bad runs apart: no rule that is kept by all good runs is broken by bad ones often enough"
+        yield "nothing tells good and bad runs apart: bad runs break no rule that all good runs keep, or too seldom"
     elif not chosen:
         yield "nothing was found that good runs do more regularly than by chance"
     unbroken = sum(not one.misses and not one.broken_bad for one in candidates) if with_bad else 0
-    if unbroken and kept:
-        yield f"{count(unbroken, 'rule')} that all good runs keep, but no bad run breaks: learn without bad runs to see them"
+    if unbroken:
+        yield f"{count(unbroken, 'candidate')} left out because bad runs keep them too; learn from good runs alone to see them"
