@@ -31,6 +31,8 @@ SPLITS = range(100, 120)
 SEEDS = range(6)
 FAILING = ("left_out", "swapped", "wrong_argument", "wrong_tool", "repeated", "harmful_early", "harmful_late", "undone")
 
+Halves = tuple[list[Run], list[Run], list[Run], list[Run]]
+
 
 def split(
     episodes: Sequence[Episode], seed: int, *, by_task: bool
@@ -40,7 +42,7 @@ def split(
     names = sorted(set(keys))
     random.Random(seed).shuffle(names)
     half = set(names[: len(names) // 2])
-    found: tuple[list[Run], list[Run], list[Run], list[Run]] = ([], [], [], [])
+    found: Halves = ([], [], [], [])
     for key, one in zip(keys, episodes, strict=True):
         found[2 * (key not in half) + (reward_of(one) != 1)].append(tuple(events(one)))
     return found
@@ -81,7 +83,7 @@ def opened(rule: Rule) -> Rule:
         for name, value in vars(rule).items()
         if isinstance(value, Action)
     }
-    return replace(rule, because="", severity="medium", attempted=True, **parts)
+    return replace(rule, because="", severity="medium", attempted=True, **parts)  # type: ignore[arg-type]
 
 
 def world_row(name: str) -> list[int]:

@@ -100,8 +100,16 @@ def test_no_order_that_good_runs_keep_is_forgotten(seed: int) -> None:
             assert text in found
 
 
-@pytest.mark.parametrize("text", [REFUND, "never call after close(...)", "at most 1 refund(order=$o, ...)",
-                                  "never refund(amount=5, ...)", "after refund(...) eventually close(...)"])  # fmt: skip
+SEEN = (
+    REFUND,
+    "never call after close(...)",
+    "at most 1 refund(order=$o, ...)",
+    "never refund(amount=5, ...)",
+    "after refund(...) eventually close(...)",
+)
+
+
+@pytest.mark.parametrize("text", SEEN)
 def test_runs_that_look_alike_to_a_rule_have_one_verdict(text: str) -> None:
     runs = [tuple(map(parser.call, run)) for run in (*good_runs(), *bad_runs())]
     kept = [run for run in runs if judge([parse_rule(text)], run)[0].is_kept]
@@ -164,17 +172,21 @@ def test_random_runs_rarely_have_rules() -> None:
 
 def test_calls_wait_until_the_user_agrees() -> None:
     def conversation(place: int) -> list[Call | Message | str]:
-        asked = [Message("assistant", "Shall I?"), Message("user", "Yes, go ahead.")]
-        other = [Message("user", "Where is my order?"), "look_up()", Message("assistant", "Here.")]
+        asked: list[Call | Message | str] = [Message("assistant", "Shall I?"), Message("user", "Yes, go ahead.")]
+        other: list[Call | Message | str] = [
+            Message("user", "Where is my order?"),
+            "look_up()",
+            Message("assistant", "Here."),
+        ]
         return [*other * (1 + place % 2), *asked, "pay()"]
 
-    bad = [[Message("user", "Where is it?"), "look_up()", "pay()"] for _ in range(6)]
+    bad: list[list[Call | Message | str]] = [[Message("user", "Where is it?"), "look_up()", "pay()"] for _ in range(6)]
     found = texts(learn_rules(map(conversation, range(20)), bad))
     assert any(one.startswith("pay(...) requires user(text=~") for one in found)
 
 
 def test_the_text_is_a_rule_file_with_the_same_rules() -> None:
-    tools = ["refund", "check_order", "close", Tool("search", {"text": None})]
+    tools: list[Tool | str] = ["refund", "check_order", "close", Tool("search", {"text": None})]
     found = learn_rules(good_runs(), tools=tools)
     read = read_rules(parse_mapping("rules.yaml", found.text, ""))
     assert read.rules == found.rules

@@ -33,13 +33,10 @@ def write_rules(choices: Sequence[Choice], good: int, bad: int, tools: Sequence[
 
 def describe(one: Choice, good: int, bad: int) -> str:
     """Say in how many runs a rule applied and was broken."""
-    counts = one.counts
-    kept = (
-        "broken in no good run"
-        if forbids_outright(one.rule)
-        else f"applied in {counts.applied:,} of {good:,} good runs"
-    )
-    return kept + (f", broken in {len(counts.broken_bad):,} of {bad:,} bad ones" if bad else "")
+    broken = f"{len(one.counts.broken_bad):,} of {bad:,} bad ones"
+    if forbids_outright(one.rule):
+        return "broken in no good run" + (f", but in {broken}" if bad else "")
+    return f"applied in {one.counts.applied:,} of {good:,} good runs" + (f", broken in {broken}" if bad else "")
 
 
 def _heading(bad: int) -> str:

@@ -35,6 +35,8 @@ from corepath.values import canonical
 
 LEAST_RUNS: Final = 5
 """In how many good runs a rule must at least apply."""
+FEW_RUNS: Final = 20
+"""With fewer good runs, rules that are chosen by bad runs often do not hold in unseen good runs."""
 MOST_RULES: Final = 20
 MOST_SAMPLED: Final = 1_000
 """From how many good and how many bad runs candidates are taken. The rules that are proposed are judged by all runs."""
@@ -93,6 +95,10 @@ def learn_rules(
     ranked = rank(candidates, len(sample), bad=len(broken))
     chosen = choose(ranked, log, Verdicts(kept, broken), LEAST_RUNS)
     notes += _conclude(chosen, candidates, with_bad=bool(broken))
+    if chosen and broken and len(kept) < FEW_RUNS:
+        notes.append(
+            f"with only {len(kept)} good runs, unseen good runs may well break these rules; {FEW_RUNS} are better"
+        )
     more = max(0, len(chosen) - MOST_RULES)
     return LearnedRules(tuple(chosen[:MOST_RULES]), len(kept), len(broken), listed, more, tuple(notes))
 
@@ -163,4 +169,4 @@ def _conclude(chosen: Sequence[Choice], candidates: Sequence[Candidate], *, with
         yield "nothing was found that good runs do more regularly than by chance"
     unbroken = sum(not one.misses and not one.broken_bad for one in candidates) if with_bad else 0
     if unbroken:
-        yield f"{count(unbroken, 'candidate')} left out because bad runs keep them too; learn from good runs alone to see them"
+        yield f"{count(unbroken, 'candidate')} left out that no bad run breaks; learn from good runs alone to see them"
