@@ -227,6 +227,22 @@ def test_runs_from_which_nothing_can_be_learned_get_a_clear_word(
     assert any(note in one for one in found.notes)
 
 
+def test_rules_that_unseen_good_runs_may_break_are_left_out_and_it_is_said() -> None:
+    few, enough = (learn_rules(good_runs(number), bad_runs()) for number in (19, 20))
+    assert not few.rules
+    assert any("left out that too many unseen good runs may break" in one for one in few.notes)
+    assert REFUND in texts(enough)
+
+
+def test_few_good_runs_are_a_note() -> None:
+    bad = [[f"pay(user={one})"] for one in range(9)]
+    for number in (15, 20):
+        good = [[f"login(user={one})", f"confirm(user={one})", f"pay(user={one})"] for one in range(number)]
+        found = learn_rules(good, bad)
+        assert found.rules
+        assert any("with only 15 good runs" in one for one in found.notes) == (number == 15)
+
+
 def test_one_text_in_place_of_a_run_is_an_error() -> None:
     with pytest.raises(TypeError, match="a run is a list of calls"):
         learn_rules(["refund(order=7)"])

@@ -31,8 +31,19 @@ class Ranked:
     evidence: float
 
 
-def rank(candidates: Iterable[Candidate], good: int, *, bad: int) -> list[Ranked]:
-    """Return the candidates that all good runs keep and that are not there by chance, the best first.
+@dataclass(frozen=True)
+class Ranking:
+    """The candidates that may be proposed, the best first.
+
+    `doubtful` counts those that are left out only because too many unseen good runs may break them.
+    """
+
+    kept: Sequence[Ranked]
+    doubtful: int
+
+
+def rank(candidates: Iterable[Candidate], good: int, *, bad: int) -> Ranking:
+    """Rank the candidates that all good runs keep and that are not there by chance.
 
     With bad runs, only candidates count that some of them break, and the best tell good from bad the most. Without, the
     best are the most surprising.
@@ -49,8 +60,10 @@ def rank(candidates: Iterable[Candidate], good: int, *, bad: int) -> list[Ranked
             evidence = one.surprise + (one.contrast if bad else 0.0) - tried
             if not one.misses:
                 found.append(Ranked(one, estimate.share(strength(one, bad=bad)), evidence))
-    kept = [one for one in found if one.unseen <= MOST_UNSEEN and one.evidence >= LEAST_EVIDENCE]
-    return sorted(_drop_chained(kept), key=lambda one: _key(one.candidate, bad=bad))
+    likely = [one for one in found if one.evidence >= LEAST_EVIDENCE]
+    kept = [one for one in likely if one.unseen <= MOST_UNSEEN]
+    ordered = sorted(_drop_chained(kept), key=lambda one: _key(one.candidate, bad=bad))
+    return Ranking(ordered, len(likely) - len(kept))
 
 
 def _drop_chained(ranked: Sequence[Ranked]) -> list[Ranked]:

@@ -40,6 +40,10 @@ FEW_RUNS: Final = 20
 MOST_RULES: Final = 20
 MOST_SAMPLED: Final = 1_000
 """From how many good and how many bad runs candidates are taken. The rules that are proposed are judged by all runs."""
+_NOT_APART: Final = (
+    "nothing tells good and bad runs apart: bad runs break no rule that all good runs keep, or too seldom"
+)
+_NOT_REGULAR: Final = "nothing was found that good runs do more regularly than by chance"
 
 GivenRun = Episode | Iterable[Call | Message | str]
 """An episode, or calls and messages in order. A call may be text, such as `refund(order=7)`."""
@@ -93,8 +97,13 @@ def learn_rules(
     if log.left_out:
         notes.append(f"{log.left_out:,} tools are left out: rules are learned about the {MOST_TOOLS:,} most frequent")
     ranked = rank(candidates, len(sample), bad=len(broken))
-    chosen = choose(ranked, log, Verdicts(kept, broken), LEAST_RUNS)
-    notes += _conclude(chosen, candidates, with_bad=bool(broken))
+    chosen = choose(ranked.kept, log, Verdicts(kept, broken), LEAST_RUNS)
+    if ranked.doubtful:
+        notes.append(f"{count(ranked.doubtful, 'rule')} left out that too many unseen good runs may break; "
+                     "more good runs would tell")  # fmt: skip
+    elif not chosen:
+        notes.append(_NOT_APART if broken else _NOT_REGULAR)
+    notes += _conclude(candidates) if broken else ()
     if chosen and broken and len(kept) < FEW_RUNS:
         notes.append(
             f"with only {len(kept)} good runs, unseen good runs may well break these rules; {FEW_RUNS} are better"
@@ -162,11 +171,7 @@ def _calls(run: Run) -> tuple[Any, ...]:
     return tuple((item.tool, canonical(item.arguments), item.failed) for item in run if isinstance(item, Call))
 
 
-def _conclude(chosen: Sequence[Choice], candidates: Sequence[Candidate], *, with_bad: bool) -> Iterator[str]:
-    if not chosen and with_bad:
-        yield "nothing tells good and bad runs apart: bad runs break no rule that all good runs keep, or too seldom"
-    elif not chosen:
-        yield "nothing was found that good runs do more regularly than by chance"
-    unbroken = sum(not one.misses and not one.broken_bad for one in candidates) if with_bad else 0
-    if unbroken:
+def _conclude(candidates: Sequence[Candidate]) -> Iterator[str]:
+    """Say how many candidates the bad runs do not break."""
+    if unbroken := sum(not one.misses and not one.broken_bad for one in candidates):
         yield f"{count(unbroken, 'candidate')} left out that no bad run breaks; learn from good runs alone to see them"
