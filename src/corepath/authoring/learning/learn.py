@@ -7,10 +7,11 @@ learned from, without harm.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal
 
 from corepath.authoring.derive import tool_patterns
 from corepath.authoring.learning.alternatives import merge_alternatives
@@ -22,6 +23,7 @@ from corepath.authoring.learning.names import name_actions
 from corepath.authoring.learning.questions import MOST_QUESTIONS, OrderQuestion, learn_by_asking
 from corepath.authoring.learning.steps import SeenStep, call_at, find_steps
 from corepath.authoring.learning.told_apart import tell_apart
+from corepath.automaton.alphabet import Unlisted
 from corepath.automaton.condensation import trace_calls
 from corepath.automaton.reading import Forbidden
 from corepath.automaton.step import Kind
@@ -29,9 +31,9 @@ from corepath.episode import Episode
 from corepath.errors import TaskError, count
 from corepath.files.task_writer import as_yaml
 from corepath.files.tool_file import Tools, is_glob
+from corepath.notation import matchers
 from corepath.notation.action import Action, Tool
 from corepath.notation.call import Call
-from corepath.notation.matchers import Fields, Literal
 from corepath.notation.procedure import Procedure, choice
 from corepath.task import Task
 from corepath.values import canonical
@@ -39,6 +41,12 @@ from corepath.values import canonical
 NEVER_CALLED: Final = "no good run calls it"
 MOST_STEPS: Final = 2_000
 """If runs have more different steps, they are not runs of one task."""
+Unseen = Literal["harm", "ignore"]
+_UNLISTED: Final[Mapping[Unseen, Unlisted]] = {"harm": "harm", "ignore": "ignore_other_tools"}
+_UNSEEN: Final[Mapping[Unseen, str]] = {
+    "harm": "A tool that is in no run is harmful, unless it is listed under reads or neutral (unlisted).",
+    "ignore": "A tool that is in no run and not in the tool file is ignored (unlisted).",
+}
 _FULL, _WITHOUT_READS, _LITERAL = range(3)
 """What is learned: everything; no required reads; and every value as it is, in the orders that were seen."""
 
@@ -74,6 +82,8 @@ class Learned:
     support: dict[str, str]
     asked: tuple[tuple[Question, int], ...] = ()
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What may be wrong with the runs."""
 
     @cached_property
     def text(self) -> str:
@@ -95,19 +105,21 @@ def learn(
     *,
     judge: Judge | None = None,
     most_questions: int = MOST_QUESTIONS,
-    known: Iterable[str] = (),
+    unseen: Unseen | None = None,
 ) -> Learned:
     """Learn a task from the good runs of one task. Raises `TaskError` if there is nothing to learn from.
 
     `tools` says what the tools do; without it, every tool is a write. `judge` answers questions, at most
-    `most_questions`. `known` names further tools that exist: they are forbidden if they are writes that no run calls.
+    `most_questions`. `unseen` says whether calls of tools that no run and no tool file names are harmful. By default
+    they are if there is a tool file, since it says that every tool is a write that it does not list as anything else.
     """
+    unseen = unseen or ("ignore" if tools is None else "harm")
     tools = Tools() if tools is None else tools
     runs = [read_run(episode, tools) for episode in episodes]
     if not runs:
         raise TaskError.of("no runs to learn from")
     for way in (_FULL, _WITHOUT_READS, _LITERAL):
-        draft = _Draft(runs, tools, way, frozenset(known))
+        draft = _Draft(runs, tools, way, unseen)
         made = draft.learn(judge if way == _FULL else None, most_questions)
         if made is not None:
             return made
@@ -121,7 +133,7 @@ class _Draft:
     runs: Sequence[GoodRun]
     tools: Tools
     way: int
-    known: frozenset[str]
+    unseen: Unseen
     steps: list[SeenStep] = field(default_factory=list)
     asked: list[tuple[Question, int]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -151,7 +163,9 @@ class _Draft:
             return None
         if not all(accepts(task, run.episode) for run in self.runs):
             return None
-        return Learned(task, len(self.runs), support, tuple(self.asked), tuple(self._all_notes()))
+        return Learned(
+            task, len(self.runs), support, tuple(self.asked), tuple(self._all_notes()), tuple(self._warnings())
+        )
 
     def _find_events(self) -> Events:
         steps = find_steps(self.runs, self.tools, literal=self.way == _LITERAL)
@@ -194,7 +208,7 @@ class _Draft:
     def _make_task(self, procedure: Procedure, actions: Sequence[Action], neutral: Sequence[Action] = ()) -> Task:
         first = self.runs[0].episode
         used = {action.tool for action in actions}
-        others = sorted(name for name in self._known_writes() if name not in used)
+        others = sorted(name for name in self._known_writes() if name not in used) if self.unseen == "ignore" else ()
         return Task(
             id=first.task or "learned/task",
             procedure=procedure,
@@ -202,17 +216,17 @@ class _Draft:
             reads=tuple(tool_patterns(self.tools.reads, self.tools)),
             neutral=(*tool_patterns(self.tools.neutral, self.tools), *neutral),
             forbid=tuple(Forbidden(Tool(name).any(), why=NEVER_CALLED) for name in others),
-            unlisted="ignore_other_tools",
+            unlisted=_UNLISTED[self.unseen],
             refused="try",
             tools=None if self.tools.tools is None else tuple(self.tools.tools),
         )
 
     def _known_writes(self) -> set[str]:
-        """Return the names of all writes that the tool file or a caller names."""
+        """Return the names of all writes that the tool file or a refused call names."""
         listed = {tool.name for tool in self.tools.tools or ()}
         named = {name for name in (*self.tools.arguments, *self.tools.unsure) if not is_glob(name)}
         refused = {call.tool for run in self.runs for call in run.episode.calls if call.failed and not call.malformed}
-        return {name for name in listed | named | self.known | refused if self.tools.kind(name) == "write"}
+        return {name for name in listed | named | refused if self.tools.kind(name) == "write"}
 
     def _allow_refused(self, task: Task, procedure: Procedure, actions: Sequence[Action]) -> Task:
         """Allow calls of the runs that were refused where they were not expected, as they are."""
@@ -221,9 +235,9 @@ class _Draft:
             for step in trace_calls(task.automaton, run.episode.calls, run.params).steps:
                 if step.kind is Kind.HARM and step.call.failed and not step.call.malformed:
                     fields = tuple(
-                        (name, Literal(canonical(value), value)) for name, value in step.call.arguments.items()
+                        (name, matchers.Literal(canonical(value), value)) for name, value in step.call.arguments.items()
                     )
-                    refused.setdefault(str(step.call), Action(step.call.tool, Fields(fields)))
+                    refused.setdefault(str(step.call), Action(step.call.tool, matchers.Fields(fields)))
         if not refused:
             return task
         self.notes.append(f"{count(len(refused), 'call')} that the tool refused in a good run: under neutral.")
@@ -232,7 +246,7 @@ class _Draft:
         kept = tuple(one for one in made.listing.forbid if one.call.tool not in forbidden)
         return Task(
             made.id, procedure=procedure, actions=made.actions, reads=made.reads, neutral=made.neutral, forbid=kept,
-            unlisted="ignore_other_tools", refused="try", tools=made.tools,
+            unlisted=made.unlisted, refused="try", tools=made.tools,
         )  # fmt: skip
 
     def _support(self, step: SeenStep) -> str:
@@ -241,11 +255,25 @@ class _Draft:
         parts += [f"{name}: {why}" for name, why in step.support.items()]
         return "; ".join(parts)
 
+    def _warnings(self) -> Iterator[str]:
+        """Warn if runs have nothing in common, so that they may be of different tasks."""
+        linked: dict[int, int] = {}
+        for step in self.steps:
+            if not step.reads:
+                together = {linked.get(run, run) for run in step.runs}
+                linked |= {
+                    run: min(together) for run in {*step.runs, *(r for r, to in linked.items() if to in together)}
+                }
+        kinds = Counter(linked.values())
+        if len(kinds) > 1:
+            sizes = " and ".join(str(number) for _, number in kinds.most_common(3))
+            yield f"groups of {sizes} runs have no write in common; are they runs of different tasks?"
+
     def _all_notes(self) -> Iterator[str]:
         yield from self.notes
         if self.way == _LITERAL:
             yield "Only the orders and values of the runs are allowed: no simpler task accepts them all."
-        yield "Tools that are in no run and not in the tool file are ignored (unlisted)."
+        yield _UNSEEN[self.unseen]
         yield "A refused call is a try, and no harm, if a step with the same tool is due (refused)."
 
 
