@@ -15,6 +15,7 @@ from corepath.authoring.learning.simulation import is_right
 from corepath.files.episodes import episode_json
 from corepath.files.tool_file import Tools
 from corepath.play.built_in import built_in
+from tests import recording
 from tests.conftest import Run
 
 TOOLS = Tools(reads=["get_*"], neutral=["hand_over"])
@@ -261,3 +262,9 @@ def test_a_run_with_a_low_reward_is_warned_about(corepath: Run, runs: Path) -> N
         file.write(episode_json(episode(A, reward=0.0)) + "\n")
     done = corepath("learn", "good.jsonl", "--tools", "tools.yaml", cwd=runs)
     assert "warning: 1 run got a reward below 1" in done.stderr
+
+
+def test_the_recording_shows_what_the_four_commands_print(tmp_path: Path) -> None:
+    shown = recording.read("learn")
+    assert len(shown) == 4
+    assert recording.record(tuple(command for command, _ in shown), tmp_path) == shown
