@@ -156,6 +156,11 @@ class _SaidInRows:
     episodes: ArrowEpisodes
     origin: npt.NDArray[np.int64]
 
+    def identify(self, calls: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        rows = pa.array(self.origin[calls])
+        said = [self.episodes.calls[name].take(rows) for name in ("arguments", "result")]
+        return _to_numpy(_combine([one.dictionary_encode(null_encoding="encode") for one in said]).indices)
+
     def find_arguments(self, at: int) -> Any:
         return _read_arguments(self.episodes.calls["arguments"][int(self.origin[at])].as_py())
 

@@ -33,6 +33,9 @@ Ints = npt.NDArray[np.int64]
 class SaidCalls(Protocol):
     """Finds what the coded calls say, since their numbers do not."""
 
+    def identify(self, calls: Ints) -> Ints:
+        """Return a number for each of some coded calls. Calls that say the same have the same number."""
+
     def find_arguments(self, at: int) -> Any:
         """Return the arguments of the call at a place among all coded calls."""
 
@@ -123,11 +126,15 @@ class CodedEpisodes:
         here = np.where((mark > 0) & ran, np.arange(len(mark)), -1)
         last = np.concatenate(([-1], np.maximum.accumulate(here)[:-1]))[harmful]
         tools = np.frombuffer(self.table.tools, dtype=np.int64)[calls]
-        alike = (last >= first) & (tools[last] == tools[harmful])
-        for place in np.flatnonzero(alike):
-            before, again_at = int(last[place]), int(harmful[place])
-            if self._changes_nothing(before, again_at, calls):
-                again[place] = before - int(first[place])
+        alike = np.flatnonzero((last >= first) & (tools[last] == tools[harmful]))
+        before, now = last[alike], harmful[alike]
+        said = [column.tolist() for column in (self.said.identify(before), self.said.identify(now), calls[now])]
+        known: dict[tuple[int, ...], bool] = {}
+        for place, one, other, *key in zip(alike.tolist(), before.tolist(), now.tolist(), *said, strict=True):
+            if (found := known.get(tuple(key))) is None:
+                found = known[tuple(key)] = self._changes_nothing(one, other, calls)
+            if found:
+                again[place] = one - int(first[place])
         return again
 
     def _changes_nothing(self, first: int, second: int, calls: Ints) -> bool:

@@ -19,7 +19,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corepath.batch.lines import place_lines
+from corepath.batch.lines import split_lines
 from corepath.batch.parts import MOST_PROBLEMS, PartsFolder, ShardReport, write_part
 from corepath.batch.scorer import BatchScorer, ScoredBatch
 from corepath.batch.shards import (
@@ -174,11 +174,11 @@ def _score_batches(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> I
 def _score_lines(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
     packed = shard.file.endswith(ENDINGS)
     offset = None if packed else 0 if shard.begin == 0 else _first_offset(shard)
-    for lines in read_blocks(shard):
-        placed = place_lines(lines, counts.lines + 1, offset)
+    for block in read_blocks(shard):
+        lines = split_lines(block, counts.lines + 1, offset)
         counts.lines += len(lines)
-        offset = None if offset is None else offset + sum(map(len, lines))
-        yield scorer.score_lines(placed, shard.file)
+        offset = None if offset is None else offset + len(block)
+        yield scorer.score_lines(lines, shard.file)
 
 
 def _score_traces(shard: Shard, scorer: BatchScorer) -> Iterator[ScoredBatch]:

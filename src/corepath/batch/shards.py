@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar
@@ -134,10 +135,10 @@ class DamagedFileError(Exception):
 
 def read_lines(shard: Shard) -> Iterator[bytes]:
     """Yield the lines that begin in a shard. Raises `DamagedFileError` if the file cannot be read to its end."""
-    return chain.from_iterable(read_blocks(shard))
+    return chain.from_iterable(map(BytesIO, read_blocks(shard)))
 
 
-def read_blocks(shard: Shard) -> Iterator[list[bytes]]:
+def read_blocks(shard: Shard) -> Iterator[bytes]:
     """Yield the lines that begin in a shard, some MB at a time.
 
     Raises `DamagedFileError` if the file cannot be read to its end, after all lines before that.
@@ -154,17 +155,19 @@ def read_blocks(shard: Shard) -> Iterator[list[bytes]]:
         raise DamagedFileError(error.problems[0].message) from None
 
 
-def _blocks_between(stream: IO[bytes], begin: int, end: int) -> Iterator[list[bytes]]:
+def _blocks_between(stream: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
     at = begin
     if begin:
         stream.seek(begin - 1)
         at += len(stream.readline()) - 1  # a line that began before belongs to the shard before
-    while at < end and (lines := stream.readlines(min(end - at, BLOCK_BYTES))):
-        yield lines
-        at += sum(map(len, lines))
+    while at < end and (block := stream.read(min(end - at, BLOCK_BYTES))):
+        if not block.endswith(b"\n"):
+            block += stream.readline()
+        yield block
+        at += len(block)
 
 
-def _unpacked_blocks(stream: IO[bytes]) -> Iterator[list[bytes]]:
+def _unpacked_blocks(stream: IO[bytes]) -> Iterator[bytes]:
     lines: list[bytes] = []
     size = 0
     try:
@@ -172,12 +175,12 @@ def _unpacked_blocks(stream: IO[bytes]) -> Iterator[list[bytes]]:
             lines.append(line)
             size += len(line)
             if size >= BLOCK_BYTES:
-                yield lines
+                yield b"".join(lines)
                 lines, size = [], 0
     except (OSError, InputError):
-        yield lines
+        yield b"".join(lines)
         raise
-    yield lines
+    yield b"".join(lines)
 
 
 def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
