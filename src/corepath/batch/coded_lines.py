@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from corepath.batch.coding import TaskCoder
 from corepath.batch.lines import EpisodeLine, Lines, parse_call
@@ -104,7 +103,7 @@ def cut_lines(lines: Lines) -> CutLines:
     bounds[first[1:][is_cut] - 1] = closed[is_cut]
     places = first[row_of] + 2 + 2 * (np.arange(len(gaps)) - (np.cumsum(count) - count)[row_of])
     bounds[places], bounds[places + 1] = gaps, gaps + len(between)
-    return _gather(_slice(lines.block, bounds), first, np.flatnonzero(is_cut))
+    return _gather(_slice(lines.block, bounds), first, np.flatnonzero(is_cut), begin)
 
 
 def _find(data: npt.NDArray[np.uint8], text: bytes, last: Ints) -> Ints:
@@ -127,21 +126,22 @@ def _slice(block: bytes, bounds: Ints) -> pa.DictionaryArray:
     return pa.Array.from_buffers(pa.large_binary(), len(bounds) - 1, buffers).dictionary_encode()
 
 
-def _gather(pieces: pa.DictionaryArray, first: Ints, rows: Ints) -> CutLines:
-    """Sort the pieces of lines into calls and what is around them. `first` says where the pieces of each line begin."""
+def _gather(pieces: pa.DictionaryArray, first: Ints, rows: Ints, begin: bytes) -> CutLines:
+    """Sort the pieces of lines into calls and what is around them.
+
+    `first` says where the pieces of each line begin, and `rows` which lines are cut. Their heads end with `begin`.
+    """
     numbers, texts = _to_numpy(pieces.indices).astype(np.int64), pieces.dictionary
     calls = (np.arange(len(numbers)) - np.repeat(first[:-1], np.diff(first))) % 2 == 1
     size = len(texts)
     pairs = pa.array(numbers[first[rows]] * size + numbers[first[rows + 1] - 1]).dictionary_encode()
     head, tail = np.divmod(_to_numpy(pairs.dictionary), max(size, 1))
-    heads, tails = texts.take(pa.array(head)), texts.take(pa.array(tail))
-    flat = pc.and_(pc.equal(pc.count_substring(heads, b"{"), 1), pc.less(pc.find_substring(heads, b"["), 0))
-    around = [
-        b"%b%b%b" % (before, _CUT, after[len(_END) :])
-        for before, after in zip(heads.to_pylist(), tails.to_pylist(), strict=True)
-    ]
+    heads = [text[: -len(begin)] for text in texts.take(pa.array(head)).to_pylist()]
+    tails = [text[len(_END) :] for text in texts.take(pa.array(tail)).to_pylist()]
+    flat = np.array([text.count(b"{") == 1 and b"[" not in text for text in heads], dtype=bool)
+    around = [b"%b%b%b" % (before, _CUT, after) for before, after in zip(heads, tails, strict=True)]
     around_of, lengths = _to_numpy(pairs.indices).astype(np.int64), (np.diff(first)[rows] - 1) // 2
-    found, chosen = numbers[calls], _to_numpy(flat)[around_of]
+    found, chosen = numbers[calls], flat[around_of]
     if not chosen.all():
         found, rows = found[np.repeat(chosen, lengths)], rows[chosen]
         around_of, lengths = around_of[chosen], lengths[chosen]
