@@ -150,7 +150,7 @@ def test_resume_skips_finished_shards_and_refuses_other_input(made: Made, tmp_pa
     out.unlink()
     folder.path.mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts.PartsFolder, "join", lambda *_: None)
+        patch.setattr(parts.JoinedScores, "finish", lambda *_: None)
         report = score_files([file], out, Settings((str(tasks),)), processes=1, resume=True)
     assert report.skipped == 0
     folder.part(2).unlink()

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corepath.batch.lines import split_lines
-from corepath.batch.parts import MOST_PROBLEMS, PartsFolder, ShardReport, write_part
+from corepath.batch.parts import MOST_PROBLEMS, JoinedScores, PartsFolder, ShardReport, write_part
 from corepath.batch.scorer import BatchScorer, ScoredBatch
 from corepath.batch.shards import (
     ENDINGS,
@@ -115,23 +115,30 @@ def score_files(
         if shard.number in reports:
             meter.add(shard, reports[shard.number])
     left = [shard for shard in shards if shard.number not in reports]
-    for shard, found in _score_shards(left, folder, settings, _choose_processes(processes, left)):
-        if isinstance(found, Problem):
-            report.failed.append(found)
-        else:
-            reports[shard.number] = found
-            meter.add(shard, found)
+    joined = JoinedScores(folder, shards)
+    try:
+        joined.add_finished(reports)
+        for shard, found in _score_shards(left, folder, joined, settings, _choose_processes(processes, left)):
+            if isinstance(found, Problem):
+                report.failed.append(found)
+            else:
+                reports[shard.number] = found
+                meter.add(shard, found)
+            joined.add_finished(reports)
+        if not report.failed:
+            joined.finish({"tasks": settings.tasks, "rules": settings.rules})
+    finally:
+        joined.abandon()
     _sum_up(report, shards, reports)
-    if not report.failed:
-        folder.join(shards, reports, {"tasks": settings.tasks, "rules": settings.rules})
     report.seconds = time.monotonic() - began
     return report
 
 
-def score_shard(shard: Shard, part: Path, scorer: BatchScorer) -> ShardReport:
-    """Score a shard and write its part. Raises `OSError` if the part cannot be written."""
+def score_shard(shard: Shard, part: Path, scorer: BatchScorer, joined: JoinedScores | None = None) -> ShardReport:
+    """Score a shard and write its part, and what is joined in the same process. Raises `OSError` if that fails."""
     counts = _ShardCounts()
-    return write_part(part, counts.count(_score_batches(shard, scorer, counts)), counts.report)
+    batches = counts.count(_score_batches(shard, scorer, counts))
+    return write_part(part, batches if joined is None else joined.take_batches(shard, batches), counts.report)
 
 
 @dataclass
@@ -221,14 +228,14 @@ def _choose_processes(wanted: int | None, shards: Sequence[Shard]) -> int:
 
 
 def _score_shards(
-    shards: Sequence[Shard], folder: PartsFolder, settings: Settings, processes: int
+    shards: Sequence[Shard], folder: PartsFolder, joined: JoinedScores, settings: Settings, processes: int
 ) -> Iterator[tuple[Shard, ShardReport | Problem]]:
     """Score shards, and yield each as soon as it is finished."""
     if processes == 1:
         scorer = settings.make_scorer()
         for shard in shards:
             with _no_garbage():
-                found = _try_shard(lambda one: score_shard(one, folder.part(one.number), scorer), shard)
+                found = _try_shard(lambda one: score_shard(one, folder.part(one.number), scorer, joined), shard)
             yield shard, found
         return
     with ProcessPoolExecutor(
