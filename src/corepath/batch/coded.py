@@ -128,22 +128,29 @@ class CodedEpisodes:
         tools = np.frombuffer(self.table.tools, dtype=np.int64)[calls]
         alike = np.flatnonzero((last >= first) & (tools[last] == tools[harmful]))
         before, now = last[alike], harmful[alike]
-        said = [column.tolist() for column in (self.said.identify(before), self.said.identify(now), calls[now])]
-        known: dict[tuple[int, ...], bool] = {}
-        for place, one, other, *key in zip(alike.tolist(), before.tolist(), now.tolist(), *said, strict=True):
-            if (found := known.get(tuple(key))) is None:
-                found = known[tuple(key)] = self._changes_nothing(one, other, calls)
-            if found:
+        both = np.concatenate((before, now))
+        numbers = self.said.identify(both).tolist()
+        arguments = {number: self.said.find_arguments(at) for number, at in zip(numbers, both.tolist(), strict=True)}
+        known: dict[tuple[int, int], bool] = {}
+        pairs = zip(numbers[: len(now)], numbers[len(now) :], strict=True)
+        for place, key, one, other in zip(alike.tolist(), pairs, before.tolist(), now.tolist(), strict=True):
+            if key not in known:
+                same = _are_equal(arguments[key[0]], arguments[key[1]])
+                known[key] = same and self._changes_nothing(one, other, calls)
+            if known[key]:
                 again[place] = one - int(first[place])
         return again
 
     def _changes_nothing(self, first: int, second: int, calls: Ints) -> bool:
-        """Whether the call at a place only repeats an earlier one: it was refused, or its answer shows the same."""
-        if not equal(self.said.find_arguments(first), self.said.find_arguments(second)):
-            return False
+        """Whether a call with the arguments of an earlier one was refused, or its answer shows the same."""
         if self.table.failed[calls[second]]:
             return True
         return shows_same_state(self.said.find_result(first), self.said.find_result(second))
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    """Whether two values of JSON are equal. Most that differ do so for Python too, which is faster to find out."""
+    return bool(one == other) and equal(one, other)
 
 
 class _KernelRun:

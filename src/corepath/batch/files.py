@@ -24,13 +24,13 @@ from corepath.batch.parts import MOST_PROBLEMS, JoinedScores, PartsFolder, Shard
 from corepath.batch.scorer import BatchScorer, ScoredBatch
 from corepath.batch.shards import (
     ENDINGS,
-    ROWS,
     TRACES,
     DamagedFileError,
     Shard,
     in_batches,
     plan_shards,
     read_blocks,
+    read_rows,
 )
 from corepath.batch.spans import read_traces
 from corepath.episode import Episode
@@ -209,12 +209,10 @@ def _first_offset(shard: Shard) -> int:
 
 def _score_rows(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
     try:
-        with pq.ParquetFile(shard.file, pre_buffer=False) as file:
-            groups = range(shard.begin, shard.end)
-            for batch in file.iter_batches(ROWS, groups, use_threads=False):
-                scored = scorer.score_table(batch, shard.file, counts.lines + 1)
-                counts.lines += batch.num_rows
-                yield scored
+        for batch in read_rows(shard):
+            scored = scorer.score_table(batch, shard.file, counts.lines + 1)
+            counts.lines += batch.num_rows
+            yield scored
     except (OSError, pa.ArrowException) as error:
         raise DamagedFileError(f"cannot be read: {error}") from None
     except CorepathError as error:

@@ -82,7 +82,7 @@ FACTS: Final = ("ended", "failure", "fault", "no_agent_actions", "reward", "usag
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of a file, one after another in `block`. `starts` says where each begins there, and where the last one ends.
+    """Lines of a file, one after another in `block`. `starts` says where each begins, and where the last one ends.
 
     `first` is the number of the first line, from 1. `offset` is how many bytes come before it in the file. In a packed
     file, it is None.

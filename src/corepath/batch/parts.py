@@ -23,7 +23,7 @@ PARTS: Final = ".parts"
 ROW_GROUP: Final = 100_000
 """How many rows a row group of scores has, however the input was split."""
 _COUNTED: Final = ("line", "offset")
-"""Columns that grow from row to row. Their differences take the least time and space, and others repeat their values."""
+"""Columns that grow from row to row: their differences take the least time and space. Others repeat their values."""
 MOST_PROBLEMS: Final = 1_000
 """How many problems of a shard are kept in words. All are counted, and stand in the scores."""
 _REPORT: Final = b"corepath"

@@ -7,11 +7,15 @@ from dataclasses import asdict, dataclass
 from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Final, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 from corepath.errors import CorepathError, InputError, no_such_file
 from corepath.importers.compressed import open_bytes
 from corepath.values import parse_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 SHARD_BYTES: Final = 8 << 20
 """The size of a shard of a file that can be split."""
@@ -181,6 +185,42 @@ def _unpacked_blocks(stream: IO[bytes]) -> Iterator[bytes]:
         yield b"".join(lines)
         raise
     yield b"".join(lines)
+
+
+def read_rows(shard: Shard) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a shard of Parquet. Raises `pyarrow.ArrowException` or `OSError` if they cannot be read."""
+    import pyarrow.parquet as pq  # noqa: PLC0415  # slow to import
+
+    groups = range(shard.begin, shard.end)
+    with pq.ParquetFile(shard.file, pre_buffer=False) as file:
+        rows = sum(file.metadata.row_group(group).num_rows for group in groups)
+        if 2 * rows < ROWS * len(groups):  # many small row groups, which are better read together
+            yield from file.iter_batches(ROWS, groups, use_threads=False)
+            return
+        columns = map(file.schema.column, range(len(file.schema)))
+        texts = [one.path for one in columns if one.path.startswith("calls.") and one.physical_type == "BYTE_ARRAY"]
+        with pq.ParquetFile(shard.file, metadata=file.metadata, pre_buffer=False, read_dictionary=texts) as numbered:
+            for group in groups:
+                yield from _read_group(numbered, file, group)
+
+
+def _read_group(numbered: pq.ParquetFile, plain: pq.ParquetFile, group: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a row group, the texts of calls as numbers of distinct texts.
+
+    A text of which there are too many is not stored so. Arrow cannot read it as numbers if it is nested, and says so.
+    """
+    import pyarrow as pa  # noqa: PLC0415  # slow to import
+
+    done = 0
+    try:
+        for batch in numbered.iter_batches(ROWS, [group], use_threads=False):
+            yield batch
+            done += batch.num_rows
+    except pa.ArrowNotImplementedError:
+        for batch in plain.iter_batches(ROWS, [group], use_threads=False):
+            if done < batch.num_rows:
+                yield batch.slice(done)
+            done = max(0, done - batch.num_rows)
 
 
 def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
