@@ -70,7 +70,7 @@ class ArrowEpisodes:
         call_keys = np.repeat(key_of, lengths)
         wrong = _to_numpy(self.calls["tool"].is_null()).astype(bool) | ~np.repeat(usable, lengths)
         parts = [self.calls[name].dictionary_encode() for name in ("tool", "arguments")]
-        distinct = _combine([pa.array(call_keys).dictionary_encode(), *parts, self.failed.dictionary_encode()])
+        distinct = _combine(parts, 2 * call_keys + _to_numpy(self.failed))
         first = _to_numpy(_first_rows(distinct.indices, len(distinct.dictionary)))
         numbers = np.full(len(first), -1, dtype=np.int64)
         tools, texts = (_as_text(self.calls[name].take(pa.array(first))).to_pylist() for name in ("tool", "arguments"))
@@ -208,9 +208,9 @@ def _as_text(column: pa.Array) -> pa.Array:
     return pa.array([None if value is None else json.dumps(value, default=str) for value in values], pa.string())
 
 
-def _combine(columns: Sequence[pa.DictionaryArray]) -> pa.DictionaryArray:
-    """Return one number for each distinct combination of values. Null is a value of its own."""
-    numbers = np.zeros(len(columns[0]), dtype=np.int64)
+def _combine(columns: Sequence[pa.DictionaryArray], numbers: npt.NDArray[np.int64] | None = None) -> pa.DictionaryArray:
+    """Return one number for each distinct combination of values, and of `numbers`. Null is a value of its own."""
+    numbers = np.zeros(len(columns[0]), dtype=np.int64) if numbers is None else numbers
     for column in columns:
         size = len(column.dictionary) + 1
         indices = column.indices.fill_null(size - 1) if column.indices.null_count else column.indices

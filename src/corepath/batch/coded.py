@@ -130,7 +130,8 @@ class CodedEpisodes:
         before, now = last[alike], harmful[alike]
         both = np.concatenate((before, now))
         numbers = self.said.identify(both).tolist()
-        arguments = {number: self.said.find_arguments(at) for number, at in zip(numbers, both.tolist(), strict=True)}
+        examples = dict(zip(numbers, both.tolist(), strict=True))
+        arguments = {number: self.said.find_arguments(at) for number, at in examples.items()}
         known: dict[tuple[int, int], bool] = {}
         pairs = zip(numbers[: len(now)], numbers[len(now) :], strict=True)
         for place, key, one, other in zip(alike.tolist(), pairs, before.tolist(), now.tolist(), strict=True):
