@@ -96,19 +96,52 @@ def composite(pc, inversions, matched, lam, fallback):
     return lam * pc + (1.0 - lam) * (pc if fallback < 0 else fallback)
 
 
-def list_by_bits(graph, x, n, lam, fallback, place, out, o):
-    """PC and PC-KTC over the listed golden paths, for an x of at most 62 tokens.
+def compare_by_bits(graph, begin, m, n, place):
+    """Compare x with the golden path of `m` symbols at `begin`: return the distance, the matches and the inversions.
 
     A column of the Levenshtein table is two words of bits (Myers, Hyyrö). `place` holds a word for each symbol: the
-    places where x has it. Each symbol of a path is also matched with the first equal token of x that is still
-    unmatched. A path of the same length is skipped if it is not closer to x than the best one so far, and has as many
-    matches and no fewer inversions: it cannot score higher.
+    places where x has it. Each symbol of the path is matched with the first equal token of x that is still unmatched.
     """
-    best = -1.0
-    both = -1.0
     one = 1  # a word, and not an int of C
     mask = (one << n) - 1
     high = n - 1 if n else 0
+    up = mask
+    down = 0
+    used = 0
+    distance = n
+    matched = 0
+    inversions = 0
+    for j in range(begin, begin + m):
+        same = place[graph[j]]
+        free = same & ~used
+        if free:
+            bit = free & -free
+            matched += 1
+            later = used & ~(bit | (bit - 1))
+            used |= bit
+            while later:
+                later &= later - 1
+                inversions += 1
+        vertical = same | down
+        horizontal = (((same & up) + up) ^ up) | same
+        more = down | ~(horizontal | up)
+        less = up & horizontal
+        distance += (more >> high & 1) - (less >> high & 1)
+        more = (more << 1) | 1
+        up = ((less << 1) | ~(vertical | more)) & mask
+        down = more & vertical & mask
+    return (distance if n else m), matched, inversions
+
+
+def list_by_bits(graph, x, n, lam, fallback, place, out, o):
+    """PC and PC-KTC over the listed golden paths, for an x of at most 62 tokens.
+
+    A path of the same length is skipped if it is not closer to x than the best one so far, and has as many matches and
+    no fewer inversions: it cannot score higher.
+    """
+    best = -1.0
+    both = -1.0
+    one = 1
     for i in range(n):
         place[x[i]] |= one << i
     length = -1
@@ -116,35 +149,8 @@ def list_by_bits(graph, x, n, lam, fallback, place, out, o):
     most = 0
     fewest = 0
     for g in range(graph[15], graph[15] + graph[4]):
-        begin = graph[16] + graph[g]
         m = graph[g + 1] - graph[g]
-        up = mask
-        down = 0
-        used = 0
-        distance = n
-        matched = 0
-        inversions = 0
-        for j in range(begin, begin + m):
-            same = place[graph[j]]
-            free = same & ~used
-            if free:
-                bit = free & -free
-                matched += 1
-                later = used & ~(bit | (bit - 1))
-                used |= bit
-                while later:
-                    later &= later - 1
-                    inversions += 1
-            vertical = same | down
-            horizontal = (((same & up) + up) ^ up) | same
-            more = down | ~(horizontal | up)
-            less = up & horizontal
-            distance += (more >> high & 1) - (less >> high & 1)
-            more = (more << 1) | 1
-            up = ((less << 1) | ~(vertical | more)) & mask
-            down = more & vertical & mask
-        if n == 0:
-            distance = m
+        distance, matched, inversions = compare_by_bits(graph, graph[16] + graph[g], m, n, place)
         if m == length and matched == most and distance >= least and inversions >= fewest:
             continue
         pc = similarity(distance, n, m)
