@@ -186,7 +186,7 @@ def follow_calls(automaton: Automaton, calls: Sequence[Call], scoring: Scoring) 
     for call in calls:
         failed = call.failed and errors != "as_called"
         reading = automaton.alphabet.read(call, {}, {}, failed=failed)
-        kind, after = effect(automaton, state, reading, failed=failed)
+        kind, after = effect(automaton, state, call, reading, failed=failed)
         is_harm = kind is Kind.HARM or (failed and errors == "harmful")
         if is_harm or kind is Kind.PROGRESS:
             x.append(unknown if reading.symbol is None else reading.symbol)
