@@ -26,6 +26,10 @@ from tests.explanation.episodes import Case, built_in_cases, tau_cases
 from tests.explanation.helpers import is_repaired
 
 JARGON = re.compile(r"\b(due|golden|approx|tol|regex|one_of|none_of|self-loop|root cause|needless|automaton)\b")
+LISTED = re.compile(
+    r"; (?=[^;.]* (?:was|were) [^;]*, expected |[^;.]* wrong too\.|[^;.]* is not expected; |and \d+ more diff)"
+)
+"""What comes before one of several differences of a call's arguments."""
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'')
 
 
@@ -190,12 +194,7 @@ def test_a_headline_has_few_clauses(cases):
     seen = 0
     for name, _, _, _, found in failing(cases):
         text = QUOTED.sub("", found.headline)
-        listed = len(
-            re.findall(
-                r"; (?=[^;.]* (?:was|were) [^;]*, expected |[^;.]* wrong too\.|[^;.]* not expected; |and \d+ more diff)",
-                text,
-            )
-        )
+        listed = len(LISTED.findall(text))
         clauses = re.split(r"; |\. ", text)
         assert len(clauses) - listed <= 3, (name, found.headline)
         assert len(re.findall(r"\btoo\b(?! (?:early|late|few|many))", text)) <= 1 + ("wrong too" in text), (
