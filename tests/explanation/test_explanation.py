@@ -160,7 +160,7 @@ def test_an_early_stop_names_the_missing_steps_along_the_shortest_way():
     found = explain(ABC, ["a()"])
     assert found.headline == "Stopped after 1 of 3 steps: b(x=1) and c() are missing."
     assert kinds(found) == [FindingKind.STOPPED, FindingKind.FIX]
-    assert [str(edit) for edit in found.fix] == ["At the end, call b(x=1).", "Then call c()."]
+    assert [str(edit) for edit in found.fix] == ["At the end, call b(x=1), then c()."]
     longer = explain(chain(*"abcdef"), ["a()"])
     assert longer.headline == "Stopped after 1 of 6 steps: next is b(); 4 more steps after it."
 

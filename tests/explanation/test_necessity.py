@@ -45,7 +45,7 @@ def test_only_the_step_that_a_call_cannot_do_without_is_told_as_skipped():
     first, second = (seq(*(tool(verb)(it=name) for verb in ("hold", "check", "release"))) for name in "AB")
     task = Task("blocks", procedure=choice(seq(first, second), seq(second, first)))
     found = explain(task, ['check(it="B")'])
-    assert found.headline == 'Skipped hold(it="B"): check (call 1) was made without it; four more steps are missing.'
+    assert found.headline == 'Skipped hold(it="B"): check (call 1) was made without it; 5 of the 6 steps are missing.'
     assert found.notes[0].text == 'comes too early: hold(it="B") must come first'
 
 

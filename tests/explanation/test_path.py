@@ -81,7 +81,7 @@ def test_do_and_undo_says_what_stood_wrong_and_how_long():
     found = explain(task, timed)
     assert (
         found.headline
-        == "Call 3, lock_safety(), was not expected; call 5 undid it; the task was complete after call 9."
+        == "Call 3, lock_safety(), was not expected; call 5 undid call 3; the task was complete after call 9."
     )
     assert texts(found, FindingKind.UNDONE) == [
         (

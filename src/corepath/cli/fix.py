@@ -128,7 +128,9 @@ class _Text:
         yield from self._wrap(_cut(example.headline, LONGEST_WORDS), _INDENT, begin)
         if example.fix:
             more = len(example.fix) - MOST_EDITS
-            edits = " ".join(example.fix[:MOST_EDITS]) + (f" And {count(more, 'more edit')}." if more > 0 else "")
+            edits = _cut(" ".join(example.fix[:MOST_EDITS]), LONGEST_WORDS) + (
+                f" And {count(more, 'more edit')}." if more > 0 else ""
+            )
             yield from self._wrap(f"Fix: {edits}", _INDENT, begin)
         if example.explained and example.name.number:
             where = [example.name.place, *self.options, "--episode", str(example.name.number)]

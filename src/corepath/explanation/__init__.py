@@ -100,7 +100,7 @@ def explain(
         *find_fix(fix, repair),
     )
     return Explanation(
-        headline=visible(cut(write_headline(facts, mistakes, loops), LONGEST_HEADLINE)),
+        headline=visible(cut(write_headline(facts, mistakes, loops, repair), LONGEST_HEADLINE)),
         notes=tuple(write_notes(facts, loops, mistakes)),
         findings=tuple(replace(finding, text=visible(finding.text)) for finding in findings),
         repair=() if repair is None else repair.rows,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
+from corepath.explanation.edits import Repair
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistake_text import because_text, other_argument_text
 from corepath.explanation.mistakes import SPREADING, Mistake, MistakeKind
+from corepath.explanation.outcome import describe_outcome
 from corepath.explanation.sentences import calls_text, say_of_calls
 
+ALL_DONE: Final = re.compile("was complete after|all steps were done")
 _WRONG_TIME: Final = (MistakeKind.SKIPPED, MistakeKind.TOO_EARLY)
 """The mistakes that make steps come too early."""
 
@@ -41,23 +45,28 @@ def _harms_after(facts: Facts, main: Mistake, mistakes: Iterable[Mistake]) -> li
 
 
 def describe_other_harms(
-    facts: Facts, main: Mistake, mistakes: Sequence[Mistake], later: Sequence[int]
+    facts: Facts, main: Mistake, mistakes: Sequence[Mistake], later: Sequence[int], first: str, *, briefly: bool
 ) -> Iterator[str]:
     """Tell of the harmful calls that are not part of the main mistake, without those that the tool refused.
 
-    `later` holds the calls that are harmful only because of the main mistake.
+    `later` holds the calls that are harmful only because of the main mistake, and `first` is what is told first.
+    With `briefly`, wrong arguments are not told apart from calls that were not expected.
     """
     told = {main.call, main.other, *main.tries, *later, *facts.refused}
     if main.kind not in SPREADING:
         told.update(main.calls)
         yield because_text(facts, later)
     wrong = _wrong_arguments(mistakes, told)
-    yield _other_arguments_text(facts, wrong)
-    told.update(index for one in wrong for index in (one.call, *one.tries))
-    early = [index for one in mistakes if one.kind in _WRONG_TIME for index in one.calls if index not in told]
-    rest = [harm.index for harm in facts.score.harms if harm.index not in told and harm.index not in early]
+    tries = {index for one in wrong for index in (one.call, *one.tries)}
+    early = [index for one in mistakes if one.kind in _WRONG_TIME for index in one.calls if index not in told | tries]
+    rest = [harm.index for harm in facts.score.harms if harm.index not in {*told, *tries, *early}]
+    if rest and briefly:
+        early.extend(tries)
+    else:
+        yield _other_arguments_text(facts, wrong)
     if rest:
-        yield say_of_calls(sorted({*early, *rest}), "harmful too", ("is", "are"))
+        either = " either" if "not expected" in first else ""
+        yield _unexpected_text(facts, sorted({*early, *rest}), f"not expected{either}")
     elif early:
         yield _early_text(facts, early)
 
@@ -78,20 +87,27 @@ def _wrong_arguments(mistakes: Iterable[Mistake], told: Collection[int | None]) 
     return [one for one in wrong if one.call not in told]
 
 
+def _unexpected_text(facts: Facts, calls: Sequence[int], what: str) -> str:
+    """Say that calls were not expected."""
+    return f"{facts.name_call(calls[0])}, was {what}" if len(calls) == 1 else say_of_calls(calls, what)
+
+
 def _early_text(facts: Facts, calls: Sequence[int]) -> str:
     """Say that steps came too early."""
     return f"{f'{facts.name_call(calls[0])},' if len(calls) == 1 else calls_text(calls)} came too early"
 
 
-def describe_all_done(facts: Facts, main: Mistake, clauses: Iterable[str]) -> str:
-    """Say when the task was complete in spite of the main mistake.
+def describe_all_done(facts: Facts, main: Mistake, clauses: Iterable[str], repair: Repair | None) -> str:
+    """Say that all steps were done in spite of the main mistake, and what is wrong with the outcome, if anything is.
 
     Return an empty string if they were not, or if the headline says so in its first `clauses`.
     """
     told = " ".join(clauses)
-    if not facts.score.accepted or main.kind in SPREADING or facts.expects_nothing or "was complete after" in told:
+    if not facts.score.accepted or main.kind in SPREADING or facts.expects_nothing or ALL_DONE.search(told):
         return ""
     done = [step.index for step in facts.steps if step.advances]
-    if len(done) == 1 and "expected only once" in told:
+    if not done or (len(done) == 1 and "expected only once" in told):
         return ""
-    return f"the task was complete after call {done[-1] + 1}" if done else ""
+    if facts.outcome_is_wrong:
+        return f"all steps were done, but {describe_outcome(facts, repair)}"
+    return f"the task was complete after call {done[-1] + 1}"

@@ -10,7 +10,7 @@ from corepath.explanation.arguments import differing_arguments
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Cause, CauseKind
 from corepath.explanation.hand_over import is_hand_over
-from corepath.explanation.mistakes import Mistake, MistakeKind
+from corepath.explanation.mistakes import SPREADING, Mistake, MistakeKind
 from corepath.explanation.path import failed_at_the_end, limit_text
 from corepath.explanation.reasons import repeated_call
 
@@ -29,12 +29,14 @@ def main_mistake(facts: Facts, mistakes: Iterable[Mistake]) -> Mistake | None:
 
     A call that is against a rule and took effect comes first, then other calls that took effect, then missing steps,
     then calls that the tool refused. Among equals, the first one counts. Of a call that came too early with wrong
-    arguments, the arguments are told.
+    arguments, the arguments are told. Of an agent that only looked, it is told that steps are missing.
     """
     mistakes = list(mistakes)
     if not facts.score.harms and not facts.steps_done and (left := unfinished_part(mistakes)) is not None:
         return left
     main = min(mistakes, key=lambda one: (_rank(facts, one), one.call), default=None)
+    if main is not None and main.kind in SPREADING and facts.only_looked:
+        return Mistake(MistakeKind.UNFINISHED, len(facts.steps), facts.steps_left)
     return next((one for one in mistakes if main is not None and one.is_early and one.call == main.call), main)
 
 

@@ -52,6 +52,11 @@ class Repair:
         return tuple(one for one in self.path if one.kind != "keep")
 
     @property
+    def length(self) -> int:
+        """The number of steps in the new path."""
+        return sum(one.symbol is not None for one in self.path)
+
+    @property
     def rows(self) -> tuple[Row, ...]:
         """The old path beside the new one. A call that is moved is made anew."""
         return tuple((None if one.kind == "move" else one.call, one.symbol) for one in self.path)

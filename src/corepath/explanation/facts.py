@@ -76,6 +76,11 @@ class Facts:
         """Whether the final answer is wrong or missing."""
         return self.score.answer_match is False and self.episode.answer is not UNANSWERED and not self.outside_failure
 
+    @property
+    def outcome_is_wrong(self) -> bool:
+        """Whether the final state or the responses are known to be wrong."""
+        return self.score.state_match is False or self.score.response_match is False
+
     @cached_property
     def positions(self) -> tuple[Position, ...]:
         """The position before each call, followed by the position at the end."""
@@ -123,6 +128,18 @@ class Facts:
     def refused(self) -> tuple[int, ...]:
         """The indexes of all calls that the tool refused."""
         return tuple(step.index for step in self.steps if step.call.failed)
+
+    @cached_property
+    def only_looked(self) -> bool:
+        """Whether the agent called only tools that read, and a step that writes is missing. Needs a world."""
+        world = self.task.simulator
+        if world is None or not self.steps:
+            return False
+        writes = {name for name, tool in world.tools.items() if tool.writes}
+        actions = self.automaton.alphabet.actions
+        tools = [None if step.call.malformed else step.call.tool for step in self.steps]
+        only_read = all(tool in world.tools and tool not in writes for tool in tools)
+        return only_read and any(actions[symbol].tool in writes for symbol in self.steps_left)
 
     def in_one_turn(self, earlier: int, later: int) -> bool:
         """Whether both calls were sent in the same turn, before the agent saw the answer to the earlier call."""

@@ -105,7 +105,8 @@ class Edit:
 
     `call` is the index of the call that is changed, moved or left out. For an added step, it is the index of the call
     that the step goes before; the number of calls stands for the end. `action` is the number of the step that is added,
-    or that the call becomes. `also` holds the indexes of further calls that are left out with this one.
+    or that the call becomes. `also` holds the indexes of further calls that are left out with this one. `then` holds
+    the numbers of further steps that are added right after it.
     """
 
     kind: EditKind
@@ -113,14 +114,15 @@ class Edit:
     action: int | None
     text: str
     also: tuple[int, ...] = ()
+    then: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return self.text
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the edit as JSON. `also` is left out if it is empty."""
-        shown = {**vars(self), "kind": self.kind.value, "also": list(self.also)}
-        return {name: value for name, value in shown.items() if name != "also" or value}
+        """Return the edit as JSON. `also` and `then` are left out if they are empty."""
+        shown = {**vars(self), "kind": self.kind.value, "also": list(self.also), "then": list(self.then)}
+        return {name: value for name, value in shown.items() if name not in ("also", "then") or value}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from corepath.explanation.difference_text import describe_changes
 from corepath.explanation.edits import PathEdit, Repair
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Edit, EditKind, Finding, FindingKind
-from corepath.explanation.sentences import calls_text, join, sentence
+from corepath.explanation.sentences import MOST_LISTED, calls_text, join, sentence
 from corepath.explanation.undo import UndoPair
 from corepath.values import visible
 
@@ -22,7 +22,8 @@ MOST_CHANGES: Final = 5
 def write_fix(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair]) -> tuple[Edit, ...]:
     """Write each edit of a repair as an instruction. All calls to leave out that the tool refused are one instruction.
 
-    A call that is left out and the call that undid it are one instruction too.
+    Steps that are added at the same place are one instruction too, and so are a call that is left out and the call that
+    undid it.
     """
     if repair is None:
         return ()
@@ -32,14 +33,28 @@ def write_fix(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair]) -
     backs = {pair.done: pair.back for pair in undone if pair.back not in stays}
     edits: list[Edit] = []
     last: PathEdit | None = None
-    for edit in (one for one in repair.edits if one.call not in refused):
+    for run in _runs(facts, [one for one in repair.edits if one.call not in refused]):
+        edit, *more = run
         if edit.call in left_out:
             edits.append(_leave_out(facts, edit.call, backs.get(edit.call), alone=len(left_out) == 1))
         else:
-            text = _describe(facts, edit, stays, follows=_follows(facts, last, edit))
-            edits.append(Edit(EditKind(edit.kind), _call(edit), edit.symbol, visible(sentence(text))))
-        last = edit
+            text = visible(sentence(_describe(facts, run, stays, last)))
+            then = tuple(one.symbol for one in more if one.symbol is not None)
+            edits.append(Edit(EditKind(edit.kind), _call(edit), edit.symbol, text, then=then))
+        last = run[-1]
     return (*edits, *_leave_out_refused(facts, refused, alone=len(left_out) == 1))
+
+
+def _runs(facts: Facts, edits: Sequence[PathEdit]) -> Iterator[list[PathEdit]]:
+    """Yield the edits in groups. Each has one edit, or steps that are added one after another."""
+    run: list[PathEdit] = []
+    for edit in edits:
+        if run and not _follows(facts, run[-1], edit):
+            yield run
+            run = []
+        run.append(edit)
+    if run:
+        yield run
 
 
 def _leave_out(facts: Facts, index: int, back: int | None, *, alone: bool) -> Edit:
@@ -73,33 +88,48 @@ def _call(edit: PathEdit) -> int | None:
     return edit.place if edit.kind == "add" else edit.call
 
 
-def _follows(facts: Facts, last: PathEdit | None, edit: PathEdit) -> bool:
+def _follows(facts: Facts, last: PathEdit, edit: PathEdit) -> bool:
     """Whether an edit adds a step right after the step that the edit before added, or put in the place of a call."""
-    if last is None or edit.kind != "add":
+    if edit.kind != "add":
         return False
-    if last.kind == "change" and last.call is not None and last.symbol is not None:
-        is_replaced = facts.steps[last.call].call.tool != facts.automaton.alphabet.actions[last.symbol].tool
-        return is_replaced and edit.place == last.call + 1
+    if last.kind == "change" and last.call is not None:
+        return edit.place == last.call + 1 and not _changes_arguments(facts, last)
     return last.kind == "add" and last.place == edit.place
 
 
-def _describe(facts: Facts, edit: PathEdit, stays: Collection[int | None], *, follows: bool) -> str:
-    """Describe an edit that adds, moves or changes a call as an instruction. `stays` holds the calls that are steps."""
-    end = len(facts.steps)
-    match edit.kind:
-        case "move":
-            return _describe_move(facts, edit, stays)
-        case "change":
-            return _describe_change(facts, edit)
-    assert edit.symbol is not None
-    step = facts.whole_text(edit.symbol, edit.place)
+def _describe(facts: Facts, run: Sequence[PathEdit], stays: Collection[int | None], last: PathEdit | None) -> str:
+    """Describe edits that add, move or change calls as one instruction.
+
+    `stays` holds the calls that are steps, and `last` is the edit before.
+    """
+    first = run[0]
+    if first.kind == "move":
+        return _describe_move(facts, first, stays)
+    if first.kind == "change" and _changes_arguments(facts, first):
+        return _describe_arguments(facts, first)
+    is_moved_there = last is not None and last.kind == "move" and last.place == first.place
+    follows = is_moved_there and last is not None and _neighbour(facts, last, stays) is None
+    return _describe_steps(facts, run, follows=follows)
+
+
+def _describe_steps(facts: Facts, run: Sequence[PathEdit], *, follows: bool) -> str:
+    """Describe steps to call one after another, e.g. `before call 2, call a(), then b()`.
+
+    `follows` says that they come right after a call that was moved.
+    """
+    first, end = run[0], len(facts.steps)
+    steps = [facts.whole_text(one.symbol, one.place) for one in run if one.symbol is not None]
+    listed = f"in this order: {', '.join(steps)}" if len(steps) > MOST_LISTED else ", then ".join(steps)
+    if first.kind == "change" and first.call is not None:
+        return f"instead of {facts.call_text(first.call)}, call {listed}"
     if follows:
-        return f"then call {step}"
-    if edit.place < end:
-        return f"call {step} before call {edit.place + 1}"
+        return f"after that, call {listed}"
+    if first.place < end:
+        before = f"before call {first.place + 1}"
+        return f"call {listed} {before}" if len(steps) == 1 else f"{before}, call {listed}"
     if facts.hand_over is not None:
-        return f"before handing over (call {facts.hand_over + 1}), call {step}"
-    return f"at the end, call {step}" if end else f"call {step}"
+        return f"before handing over (call {facts.hand_over + 1}), call {listed}"
+    return f"at the end, call {listed}" if end else f"call {listed}"
 
 
 def _describe_move(facts: Facts, edit: PathEdit, stays: Collection[int | None]) -> str:
@@ -120,13 +150,18 @@ def _neighbour(facts: Facts, edit: PathEdit, stays: Collection[int | None]) -> i
     return between[0] if len(between) == 1 else None
 
 
-def _describe_change(facts: Facts, edit: PathEdit) -> str:
+def _changes_arguments(facts: Facts, edit: PathEdit) -> bool:
+    """Whether a changed call keeps its tool and most of its arguments. Otherwise another call takes its place."""
     assert edit.call is not None
     assert edit.symbol is not None
-    step, action = facts.steps[edit.call], facts.automaton.alphabet.actions[edit.symbol]
-    if step.call.tool == action.tool and not step.call.malformed:
-        compared = compare_with_step(facts, edit.call, edit.symbol)
-        changes = describe_changes(compared.differences)
-        if len(changes) <= MOST_CHANGES:
-            return f"in call {edit.call + 1}, {join(changes, most=MOST_CHANGES)}"
-    return f"instead of {facts.call_text(edit.call)}, call {facts.whole_text(edit.symbol, edit.call)}"
+    call = facts.steps[edit.call].call
+    if call.malformed or call.tool != facts.automaton.alphabet.actions[edit.symbol].tool:
+        return False
+    return len(describe_changes(compare_with_step(facts, edit.call, edit.symbol).differences)) <= MOST_CHANGES
+
+
+def _describe_arguments(facts: Facts, edit: PathEdit) -> str:
+    assert edit.call is not None
+    assert edit.symbol is not None
+    changes = describe_changes(compare_with_step(facts, edit.call, edit.symbol).differences)
+    return f"in call {edit.call + 1}, {join(changes, most=MOST_CHANGES)}"

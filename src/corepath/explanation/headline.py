@@ -10,6 +10,7 @@ from typing import Final
 from corepath.errors import count
 from corepath.explanation.beside import describe_all_done, describe_other_harms, find_consequences
 from corepath.explanation.blame import main_mistake
+from corepath.explanation.edits import Repair
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistake_text import (
     REFUSED,
@@ -28,6 +29,7 @@ from corepath.explanation.sentences import (
     capitalise,
     cut,
     join,
+    join_clauses,
     number_text,
     say_of_calls,
     sentence,
@@ -41,14 +43,17 @@ _MOST_NAMED: Final = 2
 """How many missing steps a headline names. If there are more, it counts them."""
 _LONGEST_NAMES: Final = 130
 LONGEST_HEADLINE: Final = 400
+MOST_CLAUSES: Final = 3
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
-_DETAIL: Final = re.compile(r"in call \d+, |call \d+ came nearest: ")
+_DETAIL: Final = re.compile(r"in (the nearest, )?call \d+, ")
 """How a clause begins that says what was wrong with one of several calls."""
 _LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.UNFINISHED, MistakeKind.OTHER_CALL)
 """The mistakes that leave steps undone."""
 
 
-def write_headline(facts: Facts, mistakes: tuple[Mistake, ...], loops: Mapping[int, Loop]) -> str:
+def write_headline(
+    facts: Facts, mistakes: tuple[Mistake, ...], loops: Mapping[int, Loop], repair: Repair | None
+) -> str:
     """Say in one line how the episode went, and why."""
     if facts.outside_failure:
         when = f"after {count(len(facts.steps), 'call')}" if facts.steps else "before any call"
@@ -57,8 +62,8 @@ def write_headline(facts: Facts, mistakes: tuple[Mistake, ...], loops: Mapping[i
     if facts.score.accepted and not facts.score.harms:
         return sentence(_accepted_text(facts, loops))
     if main is None or main.kind is MistakeKind.UNFINISHED:
-        return add_full_stop(_unfinished_text(facts, main, loops))
-    return add_full_stop(_mistake_text(facts, main, mistakes))
+        return add_full_stop(_unfinished_text(facts, main, mistakes, loops))
+    return add_full_stop(_mistake_text(facts, main, mistakes, repair))
 
 
 def _accepted_text(facts: Facts, loops: Mapping[int, Loop]) -> str:
@@ -104,7 +109,9 @@ def _other_calls(facts: Facts, loops: Mapping[int, Loop]) -> list[str]:
     return [*parts, "handed over to a human"] if facts.hand_over is not None else parts
 
 
-def _unfinished_text(facts: Facts, main: Mistake | None, loops: Mapping[int, Loop]) -> str:
+def _unfinished_text(
+    facts: Facts, main: Mistake | None, mistakes: tuple[Mistake, ...], loops: Mapping[int, Loop]
+) -> str:
     """Write the headline for a path whose cause is that it stopped early."""
     left = facts.steps_left if main is None else main.steps
     total = facts.steps_done + facts.score.missing_steps
@@ -113,34 +120,44 @@ def _unfinished_text(facts: Facts, main: Mistake | None, loops: Mapping[int, Loo
         limit = f"; ran into {limit_text(facts)}" if limit_text(facts) else ""
         first = f": {facts.short_text(left[0], 0)}" if total == 1 else f"; {next_step_text(facts, left, 'the first')}"
         return f"Made no call; {number_text(total)} {were} expected{first}{limit}"
+    is_early_stop = main is None or main in mistakes
     went_on = main is not None and main.other is not None and facts.did_step_from(main.other)
-    stop = _stop_text(facts, left, total, loops, went_on=went_on)
+    stop = _stop_clauses(facts, left, total, loops, went_on=went_on, just_looked=not is_early_stop)
     refused = refused_calls(facts, (), set(failed_at_the_end(facts)[-1:]))
-    return "; ".join([stop, *_unexpected_text(facts), *refused])
+    return join_clauses([*stop, *_unexpected_text(facts, is_last=not refused), *refused], MOST_CLAUSES)
 
 
-def _unexpected_text(facts: Facts) -> list[str]:
+def _unexpected_text(facts: Facts, *, is_last: bool) -> list[str]:
     """Tell of the harmful calls that ran, if any."""
     ran = [harm.index for harm in facts.score.harms if not facts.is_refused(harm.index)]
-    nothing = ", and changed nothing" if all(facts.changed_state[index] is False for index in ran) else ""
-    return [say_of_calls(ran, f"not expected{nothing}")] if ran else []
+    no_change = is_last and not facts.only_looked and all(facts.changed_state[index] is False for index in ran)
+    return [say_of_calls(ran, f"not expected{', and changed nothing' if no_change else ''}")] if ran else []
 
 
-def _stop_text(
-    facts: Facts, left: tuple[int, ...], total: int, loops: Mapping[int, Loop], *, went_on: bool = False
-) -> str:
-    """Say how a path ended and what is missing. `went_on` says whether a step was done after one that is missing."""
+def _stop_clauses(
+    facts: Facts, left: tuple[int, ...], total: int, loops: Mapping[int, Loop], *, went_on: bool, just_looked: bool
+) -> list[str]:
+    """Say how a path ended and what is missing.
+
+    `went_on` says whether a step was done after one that is missing, and `just_looked` whether to say that the agent
+    only looked although it did some steps.
+    """
     how = _end_text(facts)
+    if facts.steps_done and just_looked:
+        were = "was" if facts.steps_done == 1 else "were"
+        done = f"{facts.steps_done} of the {total} steps {were} done"
+        return [how or "Only looked", done, next_step_text(facts, left)]
     if facts.steps_done:
         done = f"{facts.steps_done} of {count(total, 'step')}: {_missing_text(facts, left)}"
-        return f"Did {done}" if went_on and not how else f"{how or 'Stopped'} after {done}"
+        return [f"Did {done}" if went_on and not how else f"{how or 'Stopped'} after {done}"]
     none = _none_text(facts, left, total)
-    if not how and not facts.score.harms and all(_only_looks(facts, index, loop) for index, loop in loops.items()):
+    looks = all(_only_looks(facts, index, loop) for index, loop in loops.items()) and not facts.score.harms
+    if not how and (looks or just_looked):
         how = "Only looked"
     if how:
-        return f"{how}; {none}"
+        return [how, *none]
     begins_with_tool = total == len(left) == 1 and not failed_at_the_end(facts)
-    return none if begins_with_tool else capitalise(none)
+    return none if begins_with_tool else [capitalise(none[0]), *none[1:]]
 
 
 def _end_text(facts: Facts) -> str:
@@ -166,8 +183,11 @@ def _missing_text(facts: Facts, left: tuple[int, ...]) -> str:
     return missing_steps_text(facts, left)
 
 
-def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
-    """Say which steps are missing beside those of the main mistake. Return an empty string if there are none."""
+def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...], repair: Repair | None) -> str:
+    """Say which steps are missing beside those of the main mistake. Return an empty string if there are none.
+
+    If they are many, all missing steps are counted, with those of the main mistake.
+    """
     others = [one for one in mistakes if one is not main and (one.kind in _LACKING or _was_refused(facts, one))]
     missing = [step for one in others for step in one.steps]
     if not missing:
@@ -179,6 +199,10 @@ def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
     are_few = len(missing) == 1 or len(main.steps) + len(missing) <= MOST_LISTED
     if are_few and (text := _name_missing(facts, missing, main)):
         return text
+    if repair is not None and len(missing) > MOST_LISTED:
+        number = len(missing) + (len(main.steps) if main.kind in _LACKING or _was_refused(facts, main) else 0)
+        is_none = number == repair.length
+        return f"{_none_of(number)} was done" if is_none else f"{number} of the {repair.length} steps are missing"
     return f"{number_text(len(missing))} {more}{'step is' if len(missing) == 1 else 'steps are'} missing"
 
 
@@ -209,22 +233,22 @@ def _none_of(total: int) -> str:
     return "neither of the two steps" if total == 2 else f"none of the {number_text(total)} steps"
 
 
-def _none_text(facts: Facts, left: tuple[int, ...], total: int) -> str:
+def _none_text(facts: Facts, left: tuple[int, ...], total: int) -> list[str]:
     """Say that none of the steps was done, and name them, or the first one if there are many."""
     if failed := failed_at_the_end(facts):
-        return f"no step was done: {facts.call_text(failed[-1])}, was refused by the tool"
+        return [f"no step was done: {facts.call_text(failed[-1])}, was refused by the tool"]
     if total == len(left) == 1:
-        return f"{facts.missing_text(left, len(facts.steps))} was never called"
+        return [f"{facts.missing_text(left, len(facts.steps))} was never called"]
     none = _none_of(total)
     if total == len(left) == 2:
-        return f"{none} was done: {facts.missing_text(left, len(facts.steps))}"
-    return f"{none} was done; {next_step_text(facts, left, 'the first')}"
+        return [f"{none} was done: {facts.missing_text(left, len(facts.steps))}"]
+    return [f"{none} was done", next_step_text(facts, left, "the first")]
 
 
 # Paths with a mistake other than stopping early
 
 
-def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
+def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...], repair: Repair | None) -> str:
     """Write the headline for a path with a mistake other than stopping early."""
     if tries := describe_tries(facts, mistakes):
         clauses, rest = [tries], []
@@ -233,28 +257,30 @@ def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
         clauses = mistake_clauses(facts, main, later)
         alike = alike_calls(facts, main)
         is_refused = clauses[-1] == REFUSED and not alike
-        refused = refused_calls(facts, alike, calls_told_as_refused(facts, main, later), and_it=is_refused)
-        rest = [*describe_other_harms(facts, main, mistakes, later)]
+        refused = refused_calls(
+            facts, alike, calls_told_as_refused(facts, main, later), tries=main.tries, and_it=is_refused
+        )
         if refused and is_refused:
             clauses[-1], refused = refused[0], []
+        end = [_also_missing(facts, main, mistakes, repair), describe_all_done(facts, main, clauses, repair)]
+        others = [list(describe_other_harms(facts, main, mistakes, later, clauses[0], briefly=briefly))
+                  for briefly in (False, True)]  # fmt: skip
+        is_long = len([*clauses, *refused, *filter(None, [*others[0], *end])]) > MOST_CLAUSES
+        rest = others[is_long]
         rest = [*refused, *rest] if set(alike).intersection(facts.refused) else [*rest, *refused]
-        rest += [_also_missing(facts, main, mistakes), describe_all_done(facts, main, clauses)]
-    rest += ["then handed over to a human"] if facts.hand_over is not None else []
+        rest += end
+    rest += ["the agent handed over to a human"] if facts.hand_over is not None else []
     rest += [f"ran into {limit}"] if (limit := limit_text(facts)) else []
-    return _join_clauses(facts, clauses, [part for part in rest if part])
+    return _join_sentences(facts, clauses, [part for part in rest if part])
 
 
-def _join_clauses(facts: Facts, clauses: Sequence[str], rest: Sequence[str]) -> str:
+def _join_sentences(facts: Facts, clauses: Sequence[str], rest: Sequence[str]) -> str:
     """Join clauses with semicolons. If the first ones list what differs, the rest is a sentence of its own."""
-    first, *others = clauses
     listing = next((number for number, clause in enumerate(clauses) if _lists(clause)), None)
-    if listing is None:
-        others, rest = [], [*others, *rest]
-    else:
-        others, rest = list(clauses[1 : listing + 1]), [*clauses[listing + 1 :], *rest]
-    end = "; ".join(rest)
+    told = 1 if listing is None else listing + 1
+    first, end = clauses[:told], join_clauses([*clauses[told:], *rest], MOST_CLAUSES - 1)
     room = LONGEST_HEADLINE - len(end) - 3
-    text = cut("; ".join([first, *others]), room)
+    text = cut("; ".join(first), room)
     if listing is None or not end:
         return f"{text}; {end}" if end else text
     tools = {action.tool for action in facts.automaton.alphabet.actions}

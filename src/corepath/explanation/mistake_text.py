@@ -204,21 +204,26 @@ def _tries_clauses(facts: Facts, mistake: Mistake) -> Iterator[str]:
     compared = {index: compare_with_step(facts, index, mistake.steps[0]) for index in mistake.tries}
     own = compared[mistake.call]
     how, names = describe_differences(own.differences, 2), own.arguments
-    wrong = f"wrong {join([cut(name, LONGEST_NAME) for name in names])}"
+    tries = f"{_both(mistake.tries)} tries of {_tool_of(facts, mistake.call)} ({calls_text(mistake.tries)})"
+    are_refused = all(map(facts.is_refused, mistake.tries))
     if all(one.differences == own.differences for one in compared.values()):
         same = "the same wrong argument" if len(names) == 1 else "the same wrong arguments"
-        what, how = f"{same}: {how}" if len(how) <= LONGEST_BESIDE else f"the same {wrong}", ""
-    elif all(set(one.arguments) == set(names) for one in compared.values()):
-        what = f"a {wrong}" if len(names) == 1 and not names[0].endswith("s") else wrong
-    else:
-        what = "wrong arguments"
-    calls = f"{capitalise(calls_text(mistake.tries))}, {_tool_of(facts, mistake.call)},"
-    yield f"{calls} {_both(mistake.tries)} had {what}"
-    if all(map(facts.is_refused, mistake.tries)):
-        yield "the tool refused them"
-    if how and (what == "wrong arguments" or len(how) <= LONGEST_BESIDE):
-        fewer = all(len(one.arguments) > len(names) for index, one in compared.items() if index != mistake.call)
-        yield f"call {mistake.call + 1} came nearest: {how}" if fewer else f"in call {mistake.call + 1}, {how}"
+        listed = join([cut(name, LONGEST_NAME) for name in names])
+        told = f"{same}: {how}" if len(how) <= LONGEST_BESIDE else f"{same} ({listed})"
+        yield f"{capitalise(tries)} had {told}"
+        yield from ["the tool refused them"] if are_refused else []
+        return
+    is_same = all(set(one.arguments) == set(names) for one in compared.values())
+    is_one = len(names) == 1 and not names[0].endswith("s")
+    wrong = f"{'a wrong' if is_one else 'wrong'} {join([cut(name, LONGEST_NAME) for name in names])}"
+    if is_same and len(how) > LONGEST_BESIDE:
+        yield f"{capitalise(tries)} had {wrong}"
+        yield from ["the tool refused them"] if are_refused else []
+        return
+    wrong = wrong if is_same else "wrong arguments"
+    yield f"{capitalise(tries)} {'were refused' if are_refused else f'had {wrong}'}"
+    fewer = all(len(one.arguments) > len(names) for index, one in compared.items() if index != mistake.call)
+    yield f"in {'the nearest, ' if fewer else ''}call {mistake.call + 1}, {how}"
 
 
 def _both(calls: Sequence[int]) -> str:
@@ -257,9 +262,8 @@ def _extra_clauses(facts: Facts, mistake: Mistake) -> Iterator[str]:
         yield from _unwanted_clauses(facts, mistake, first)
     elif mistake.other is not None:
         yield f"{capitalise(facts.call_text(first.index))}, {_extra_reason(facts, first)}"
-        yield from _change_text(facts, first)
         yield from _refused(facts, mistake)
-        yield f"call {mistake.other + 1} undid it"
+        yield f"call {mistake.other + 1} undid call {first.index + 1}"
     else:
         yield from _alike_clauses(facts, mistake, first)
 
@@ -308,6 +312,8 @@ def _other_reason(facts: Facts, mistake: Mistake) -> str:
 
 def _extra_reason(facts: Facts, harm: Harm) -> str:
     """Describe why a call should not have been made, without a comparison with other steps."""
+    if harm.kind is HarmKind.OUT_OF_ORDER and facts.symbol(facts.steps[harm.index]) is None:
+        return "was not expected"
     return extra_text(facts, harm).split("; compared with")[0]
 
 

@@ -135,7 +135,38 @@ class _Builder:
             replace(one, is_early=one.kind is MistakeKind.WRONG_ARGUMENT and one.call in early,
                     has_choice=one.call in self._open) for one in self.found
         ]  # fmt: skip
+        for one in [one for one in self.found if one.kind is MistakeKind.WRONG_ARGUMENT and self._is_vague(one)]:
+            self._drop_comparison(one)
         self._gather_tries()
+
+    def _is_vague(self, one: Mistake) -> bool:
+        """Whether a call with wrong arguments came too early for its step, and may have been meant for another one."""
+        automaton, symbol = self.facts.automaton, one.steps[0]
+        state = self.facts.score.trace.begin.state
+        for edit in self._path:
+            if edit.call == one.call:
+                break
+            if edit.symbol is not None and edit.kind != "add":
+                state = automaton.delta[state].get(edit.symbol, state)
+        if symbol in automaton.due(state):
+            return False
+        ahead = automaton.ahead[self.facts.positions[one.call].state]
+        like = [other for other in automaton.alphabet.steps - {symbol}
+                if ahead >> other & 1 and self._is_same_tool(one.call, other)]  # fmt: skip
+        far = len(differing_arguments(self.facts, one.call, symbol))
+        return any(len(differing_arguments(self.facts, one.call, other)) <= far for other in like)
+
+    def _drop_comparison(self, one: Mistake) -> None:
+        """Take a call with wrong arguments for an unwanted one if it is harmful, and its step for a missing one."""
+        missing = [
+            *(other for other in self.found if other.kind is MistakeKind.SKIPPED and other.call == one.call),
+            one,
+        ]
+        self.found = [other for other in self.found if other not in missing]
+        if one.harms:
+            self.found.append(replace(one, kind=MistakeKind.EXTRA, steps=(), is_early=False, has_choice=False))
+        for other in missing:
+            self._add(Mistake(MistakeKind.UNFINISHED, self._end, other.steps))
 
     def _gather_tries(self) -> None:
         """Tell calls that are left out with the one that is changed, if they tried the same step."""
@@ -321,10 +352,9 @@ class _Builder:
 
         A call that is the only mistake, or that others follow from, stands for the step.
         """
-        if len(self.found) == 1:
-            return
+        is_alone = len(self.found) == 1
         for number, one in enumerate(self.found):
-            if len(one.harms) + len(one.failed) <= 1 and self._has_little_to_do(one):
+            if not is_alone and len(one.harms) + len(one.failed) <= 1 and self._has_little_to_do(one):
                 self.found[number] = replace(one, kind=MistakeKind.EXTRA, steps=())
                 self._add(Mistake(MistakeKind.UNFINISHED, self._end, one.steps))
         self.found = [replace(one, steps=self._in_order(one.steps)) for one in self.found]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from corepath.errors import count
+from corepath.explanation.edits import Repair
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.sentences import join, sentence
 from corepath.explanation.value_text import expected_text, value_text
 from corepath.notation.matchers import Scope
+from corepath.values import equal
+from corepath.world.exploring import replay
 
 _LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.OTHER_CALL, MistakeKind.WRONG_ARGUMENT, MistakeKind.UNFINISHED)
 """The mistakes that leave steps undone."""
+_LONGEST_RESULTS: Final = 90
+"""How long a text about a wrong result may be."""
 
 
 def find_outside_failure(facts: Facts) -> Iterator[Finding]:
@@ -40,6 +45,36 @@ def find_state_mismatch(facts: Facts, mistakes: tuple[Mistake, ...]) -> Iterator
     if facts.score.state_match:
         text += ". A judge of the final state alone would pass this episode"
     yield Finding(FindingKind.STATE, sentence(text), tuple(harm.index for harm in facts.score.harms))
+
+
+def describe_outcome(facts: Facts, repair: Repair | None) -> str:
+    """Say what is wrong at the end of a path that did all steps, e.g. `call 6, total, returned 110 instead of 82`."""
+    changed = _changed_result(facts, repair)
+    if changed and facts.score.state_match is not False:
+        return changed
+    return "the final state is wrong" if facts.score.state_match is False else "some results are wrong"
+
+
+def _changed_result(facts: Facts, repair: Repair | None) -> str:
+    """Name the first step that returned something else than it would without the calls that the repair leaves out.
+
+    Return an empty string if there is none, if the repair has other edits, or if the results are long.
+    """
+    if repair is None or len(repair.left_out) < len(repair.edits):
+        return ""
+    kept = [step.index for step in facts.steps if step.index not in repair.left_out]
+    made = replay(facts.task, [facts.steps[index].call for index in kept]).calls
+    for index, call in zip(kept, made, strict=True):
+        was, right = _single(facts.steps[index].call.result), _single(call.result)
+        if facts.steps[index].advances and not equal(was, right):
+            text = f"{facts.name_call(index)}, returned {value_text(was)} instead of {value_text(right)}"
+            return text if len(text) <= _LONGEST_RESULTS else ""
+    return ""
+
+
+def _single(result: Any) -> Any:
+    """Return the only value of an object, or the result itself if it is something else."""
+    return next(iter(result.values())) if isinstance(result, dict) and len(result) == 1 else result
 
 
 def _mistakes_text(facts: Facts, mistakes: tuple[Mistake, ...]) -> str:

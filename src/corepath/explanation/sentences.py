@@ -24,6 +24,13 @@ def join(parts: Sequence[str], joint: str = "and", most: int = MOST_LISTED) -> s
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {joint} {parts[-1]}" if parts else ""
 
 
+def join_clauses(clauses: Sequence[str], most: int) -> str:
+    """Join clauses with semicolons. If there are more than `most`, the last ones become one clause."""
+    *others, last = clauses[most - 1 :] or [""]
+    parts = [*clauses[: most - 1], f"{', '.join(others)}, and {last}" if others else last]
+    return "; ".join(part for part in parts if part)
+
+
 def calls_text(indices: Iterable[int]) -> str:
     """Name calls by their numbers, counted from 1, e.g. `call 3`, `calls 3 and 4` or `calls 2, 4–7 and 9`."""
     runs: list[list[int]] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from corepath.automaton.harm import HarmKind
@@ -16,6 +16,8 @@ from corepath.explanation.value_text import tool_name
 
 MOST_TRIES: Final = 2
 """How many tries are told with what was wrong with them. Of more tries, the numbers are told."""
+MOST_NUMBERED: Final = 4
+"""How many refused calls are named by their numbers. If there are more, they are counted."""
 
 
 def describe_tries(facts: Facts, mistakes: Iterable[Mistake]) -> str:
@@ -83,22 +85,40 @@ def alike_calls(facts: Facts, main: Mistake) -> tuple[int, ...]:
     return tuple(index for index in main.calls if facts.steps[index].call.tool == tool)
 
 
-def refused_calls(facts: Facts, alike: Collection[int], told: Collection[int], *, and_it: bool = False) -> list[str]:
+def refused_calls(
+    facts: Facts, alike: Collection[int], told: Collection[int], *, tries: Collection[int] = (), and_it: bool = False
+) -> list[str]:
     """Name all calls that the tool refused and that are not told yet, or none if all of these are harmless.
 
-    Those in `alike` tried the same as the call that was told first. `and_it` says that the call told just before was
-    refused too.
+    Those in `alike` tried the same as the call that was told first. `tries` holds the calls that were just told as
+    tries of a step. `and_it` says that the call told just before was refused too.
     """
     left = [index for index in facts.refused if index not in told]
     if not any(facts.steps[index].kind is Kind.HARM for index in left):
         return []
+    if len(left) > MOST_NUMBERED and set(left) <= set(tries):
+        return [f"{number_text(len(left))} of them were refused"]
     same = [index for index in left if index in alike]
     others = [index for index in left if index not in alike]
     if not same:
-        with_it = f"it was refused, as {_were(others)} {calls_text(others)}"
-        return [with_it if and_it else say_of_calls(others, "refused too" if told else "refused")]
-    more = f", as {_were(others)} {calls_text(others)}" if others else ""
-    return [f"{calls_text(same)} tried the same, and {_were(same)} refused{more}"]
+        with_it = f"it was refused, as {_were(others)} {_name_or_count(others, 'other')}"
+        return [with_it if and_it else _refused_text(others, is_more=bool(told))]
+    more = f", as {_were(others)} {_name_or_count(others, 'other')}" if others else ""
+    return [f"{_name_or_count(same, 'more')} tried the same, and {_were(same)} refused{more}"]
+
+
+def _refused_text(calls: Sequence[int], *, is_more: bool) -> str:
+    """Say that calls were refused. `is_more` says that others were told as refused before."""
+    if len(calls) > MOST_NUMBERED:
+        return f"{_name_or_count(calls, 'more' if is_more else '')} were refused"
+    return say_of_calls(calls, "also refused" if is_more else "refused")
+
+
+def _name_or_count(calls: Sequence[int], which: str) -> str:
+    """Name calls by their numbers, or count them if there are many, e.g. `11 more calls`."""
+    if len(calls) <= MOST_NUMBERED:
+        return calls_text(calls)
+    return f"{number_text(len(calls))} {which} calls".replace("  ", " ")
 
 
 def _were(calls: Collection[int]) -> str:

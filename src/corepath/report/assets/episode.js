@@ -92,10 +92,11 @@ function fixTable(task, episode, go) {
   const nothing = () => h("span", { class: "note" }, "nothing");
   const called = (call) => h("div", {}, callButton(call, go, `${call + 1}`), " ", labelOf(episode.calls[call]));
   const was = ({ kind, call, also }) => (kind === "add" || !episode.calls[call] ? nothing() : [call, ...(also ?? [])].map(called));
-  const should = ({ kind, call, action }) => {
+  const should = ({ kind, call, action, then }) => {
     if (kind === "leave out") return nothing();
-    const name = task.actions[action]?.[1] ?? episode.calls[call]?.label;
-    return name === undefined ? nothing() : code(cut(name, 160));
+    const names = [action, ...(then ?? [])].map((step) => task.actions[step]?.[1] ?? episode.calls[call]?.label);
+    const known = names.filter((name) => name !== undefined);
+    return known.length ? known.map((name) => h("div", {}, code(cut(name, 160)))) : nothing();
   };
   const row = (edit) => h("tr", { class: edit.kind.replace(" ", "-") }, h("td", {}, was(edit)), h("td", {}, should(edit)), h("td", { class: "word" }, foreign(edit.text)));
   return [h("h2", {}, "Fix, call by call"), ...tableInParts("Fix, call by call", ["Was", "Should be", "In words"], episode.fix, row)];
