@@ -14,6 +14,7 @@ from typing import Final
 
 from corepath.authoring.learning.arrangement import Arrangement, Form, in_sequence, join, optional
 from corepath.authoring.learning.forks import ForkKind, Forks
+from corepath.authoring.learning.left_out import join_dependent, join_neighbours
 from corepath.authoring.learning.likelihood import IMPLAUSIBLE, chance_in, chance_of_few, chance_within
 from corepath.authoring.learning.log import Log, Order, Run, components
 from corepath.authoring.learning.partial_order import (
@@ -115,7 +116,8 @@ def _in_sequence(log: Log, parts: Sequence[Sequence[int]], forks: Forks) -> Arra
         seen = [ranks[of[event]] for event in run]
         if seen != sorted(seen):
             return None
-    return join(Form.SEQ, [_learn(log.project(firsts[first]), forks) for first in ranks])
+    joined = join_neighbours(log, [firsts[first] for first in ranks])
+    return join(Form.SEQ, [_learn(log.project(part), forks) for part in joined])
 
 
 def _sort_parts(log: Log, firsts: dict[int, Sequence[int]], order: Sequence[int]) -> list[int]:
@@ -133,6 +135,7 @@ def _sort_parts(log: Log, firsts: dict[int, Sequence[int]], order: Sequence[int]
 
 def _in_any_order(log: Log, parts: Sequence[Sequence[int]], forks: Forks) -> Arrangement:
     """Put the parts in any order, or one by one if they never interleave although that was to be expected."""
+    parts = join_dependent(log, parts)
     inner = [_learn(log.project(part), forks) for part in parts]
     free = join(Form.ANY_ORDER, inner)
     whole = all(_is_whole(run, set(part)) for run in log.runs for part in parts if len(part) > 1)
