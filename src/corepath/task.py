@@ -82,7 +82,8 @@ class Task:
 
     Pass either a `procedure`, which is compiled to an automaton, or an `automaton`. With a procedure, `reads`,
     `neutral` and `forbid` describe calls that are not steps, and `tools` lists all tools with their parameters'
-    defaults. `refused` says whether a call that the tool refused can be harmful. An automaton already contains its own reads, neutral calls, forbid rules and tools.
+    defaults. `refused` says whether a call that the tool refused is harmful, or may be a try of a step. An automaton
+    already contains all of these.
 
     A task in a world has a few more fields. `start` is the start state, and `goal` is a condition on the final state.
     `policies` say why some ways to the goal are wrong, and `decoys` are examples of wrong paths. `says` maps phrases in

@@ -38,8 +38,9 @@ class Listing:
     """A task's rules for calls that are not steps.
 
     Calls that match `reads` or `neutral` are self-loops. Calls that match `forbid` are always harmful. `unlisted` says
-    how to treat all other calls. `tools` maps names to all existing tools, or is None if the tools are unknown. `refused`
-    says how to treat a failed call that is not expected: as harm, or as a try if a step with the same tool is due.
+    how to treat all other calls. `tools` maps names to all existing tools, or is None if the tools are unknown.
+    `refused` says how to treat a failed call that is not expected: as harm, or as a try if a step with the same tool is
+    due.
     """
 
     reads: tuple[Action, ...] = ()

@@ -93,7 +93,8 @@ class Step:
 
         A call that has the arguments of a step but an unexpected result is not ignored, nor is a failed try of a step.
         """
-        return self.kind is Kind.LOOP and self.reading.role is Role.UNLISTED and not self.reading.fits and not self.is_try
+        is_unlisted = self.reading.role is Role.UNLISTED and not self.reading.fits
+        return self.kind is Kind.LOOP and is_unlisted and not self.is_try
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,11 @@ def effect(automaton: Automaton, state: int, call: Call, reading: Reading, *, fa
     after = automaton.delta[state].get(reading.symbol) if reading.symbol is not None else None
     if after is not None and after != state and not failed:
         return Kind.PROGRESS, after
-    if after is not None or _is_allowed(automaton, call, reading) or _may_be_due(automaton, state, reading, failed=failed):
+    if (
+        after is not None
+        or _is_allowed(automaton, call, reading)
+        or _may_be_due(automaton, state, reading, failed=failed)
+    ):
         return Kind.LOOP, state
     if failed and _is_try(automaton, state, call, reading):
         return Kind.LOOP, state

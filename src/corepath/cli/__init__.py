@@ -32,6 +32,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "derive": ("derive",),
     "tools": ("tools",),
     "draft": ("draft",),
+    "learn": ("learn",),
     "serve": ("serve",),
 }
 """The modules of this package that define commands, and their commands, in the order of `corepath --help`."""

@@ -12,7 +12,6 @@ from corepath.errors import count
 from corepath.task import Task
 from corepath.values import visible
 
-
 _UNLISTED: Final[Mapping[Unlisted, str]] = {
     "harm": "harmful",
     "ignore": "ignored",

@@ -26,11 +26,25 @@ def as_json(*tasks: Task) -> str:
     return json.dumps(files[0] if len(files) == 1 else files, indent=1)
 
 
-def as_yaml(task: Task, comments: Iterable[str] = ()) -> str:
-    """Return a YAML task file with the task's procedure, for people to edit. `comments` are written at the top."""
+def as_yaml(task: Task, comments: Iterable[str] = (), notes: Mapping[str, str] | None = None) -> str:
+    """Return a YAML task file with the task's procedure, for people to edit.
+
+    `comments` are written at the top, and `notes` behind the actions that they are keyed by.
+    """
     actions = {str(action.name): action.notation for action in task.actions}
     record = _record(task, actions, {"procedure": str(task.procedure) or "()"}, always=("reads", "neutral"))
-    return _comment(comments) + _dump(_quote_calls(record))
+    text = _dump(_quote_calls(record))
+    return _comment(comments) + (_add_notes(text, actions, notes) if notes else text)
+
+
+def _add_notes(text: str, actions: Mapping[str, str], notes: Mapping[str, str]) -> str:
+    """Write a comment behind each action that has a note."""
+    begin = text.index("\nactions:") + 1
+    head, lines = text[:begin], text[begin:].split("\n")
+    for place, name in enumerate(actions, start=1):
+        if name in notes and place < len(lines) and lines[place].endswith("'"):
+            lines[place] += "  " + _comment([notes[name]]).rstrip("\n")
+    return head + "\n".join(lines)
 
 
 def _named_actions(task: Task) -> dict[str, Action]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -16,7 +16,7 @@ _MOST_STEPS: Final = 400
 
 
 def merge_alternatives(steps: Sequence[SeenStep]) -> list[SeenStep]:
-    """Merge writes that differ in one argument, if no run has two of them and they come among the same steps."""
+    """Merge writes that differ in one argument, if they stand in for each other in runs that are otherwise the same."""
     merged = list(steps)
     if len(merged) > _MOST_STEPS:
         return merged
@@ -53,7 +53,7 @@ def _groups(steps: Sequence[SeenStep]) -> Iterator[tuple[list[int], str]]:
 
 
 def _stand_in(steps: Sequence[SeenStep], numbers: Sequence[int]) -> bool:
-    """Whether each run has one of the steps at most, among the same other steps, and in the same places."""
+    """Whether no run has two of the steps, and runs with different ones are otherwise the same."""
     members = [steps[number] for number in numbers]
     if any(one.runs & other.runs for one, other in combinations(members, 2)):
         return False
@@ -65,12 +65,11 @@ def _stand_in(steps: Sequence[SeenStep], numbers: Sequence[int]) -> bool:
                for number, mine in enumerate(around))  # fmt: skip
 
 
-def _surroundings(step: SeenStep, others: Sequence[SeenStep]) -> set[frozenset[tuple[int, bool, int]]]:
-    """Return for each run of a step which other steps come before and after it, and how often."""
-    places = dict(step.places)
-    found: dict[int, Counter[tuple[int, bool]]] = {run: Counter() for run in places}
+def _surroundings(step: SeenStep, others: Sequence[SeenStep]) -> set[tuple[int, ...]]:
+    """Return for each run of a step the other steps in order, with a -1 where the step is."""
+    runs: dict[int, list[tuple[int, int]]] = {run: [(place, -1)] for run, place in step.places}
     for number, other in enumerate(others):
         for run, place in other.places:
-            if run in places:
-                found[run][number, place < places[run]] += 1
-    return {frozenset((*key, times) for key, times in counted.items()) for counted in found.values()}
+            if run in runs:
+                runs[run].append((place, number))
+    return {tuple(number for _, number in sorted(found)) for found in runs.values()}

@@ -19,26 +19,30 @@ class Events:
     steps: tuple[int, ...]
 
 
-def find_events(steps: Sequence[SeenStep], number: int, needed: frozenset[int] = frozenset()) -> Events:
+def find_events(
+    steps: Sequence[SeenStep], number: int, needed: frozenset[int] = frozenset(), *, required: bool = True
+) -> Events:
     """Turn runs into events: all writes, and the reads that are required. `number` is the number of runs.
+
+    Without `required`, no read is a step unless another step refers to its result.
 
     `needed` holds the numbers of reads that are required for another reason.
     """
     writes = {one: step.places for one, step in enumerate(steps) if not step.reads}
     reads = {}
     for one, step in enumerate(steps):
-        if step.reads and (number >= FEWEST_RUNS or one in needed):
+        if step.reads and ((required and number >= FEWEST_RUNS) or one in needed):
             choices = list_choices(step.places, number)
             if choices is not None:
                 reads[one] = choices
-    return _number_events(writes | settle(writes, reads), number)
+    return _atevents(writes | settle(writes, reads), number)
 
 
-def _number_events(kept: Mapping[int, Sequence[Place]], number: int) -> Events:
+def _atevents(kept: Mapping[int, Sequence[Place]], number: int) -> Events:
     by_run: list[list[tuple[int, int]]] = [[] for _ in range(number)]
     for one, places in kept.items():
-        for run, place in places:
-            by_run[run].append((place, one))
+        for at, place in places:
+            by_run[at].append((place, one))
     numbers: dict[tuple[int, int], int] = {}
     runs: list[Run] = []
     for found in by_run:

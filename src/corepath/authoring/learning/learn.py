@@ -1,77 +1,295 @@
-"""Learning a task from good runs."""
+"""Learn a task from good runs.
+
+Writes are steps, and so are reads that every run makes; other reads are self-loops. `orders` learns in which orders the
+steps may come, and `arguments` which values their arguments may have. A learned task accepts every run that it was
+learned from, without harm.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, Literal
 
 from corepath.authoring.derive import tool_patterns
-from corepath.authoring.learning.arrangement import Arrangement
+from corepath.authoring.learning.alternatives import merge_alternatives
+from corepath.authoring.learning.arguments import find_patterns
 from corepath.authoring.learning.events import Events, find_events
 from corepath.authoring.learning.good_run import GoodRun, read_run
-from corepath.authoring.learning.orders import learn_orders
-from corepath.authoring.learning.steps import SeenStep, find_steps
+from corepath.authoring.learning.log import Run
+from corepath.authoring.learning.names import name_actions
+from corepath.authoring.learning.questions import MOST_QUESTIONS, OrderQuestion, learn_by_asking
+from corepath.authoring.learning.steps import SeenStep, call_at, find_steps
 from corepath.authoring.learning.told_apart import tell_apart
+from corepath.automaton.alphabet import Unlisted
+from corepath.automaton.condensation import trace_calls
+from corepath.automaton.reading import Forbidden
+from corepath.automaton.step import Kind
 from corepath.episode import Episode
-from corepath.errors import TaskError
-from corepath.files.tool_file import Tools
-from corepath.notation.action import Action
-from corepath.notation.patterns import ANY
-from corepath.notation.procedure import choice
+from corepath.errors import TaskError, count
+from corepath.files.task_writer import as_yaml
+from corepath.files.tool_file import Tools, is_glob
+from corepath.notation import matchers
+from corepath.notation.action import Action, Tool
+from corepath.notation.call import Call
+from corepath.notation.procedure import Procedure, choice
 from corepath.task import Task
+from corepath.values import canonical
+
+NEVER_CALLED: Final = "no good run calls it"
+MOST_STEPS: Final = 2_000
+"""If runs have more different steps, they are not runs of one task."""
+Unseen = Literal["harm", "ignore"]
+_UNLISTED: Final[Mapping[Unseen, Unlisted]] = {"harm": "harm", "ignore": "ignore_other_tools"}
+_UNSEEN: Final[Mapping[Unseen, str]] = {
+    "harm": "A tool that is in no run is harmful, unless it is listed under reads or neutral (unlisted).",
+    "ignore": "A tool that is in no run and not in the tool file is ignored (unlisted).",
+}
+_FULL, _WITHOUT_READS, _LITERAL = range(3)
+"""What is learned: everything; no required reads; and every value as it is, in the orders that were seen."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Asks whether paths that no run shows are right as well.
+
+    `examples` are such paths as calls, and `seen` is a run that is most like the first of them. `default` is what the
+    runs suggest. `paths` counts the golden paths if the answer is no, and if it is yes.
+    """
+
+    text: str
+    examples: tuple[tuple[Call, ...], ...]
+    seen: tuple[Call, ...]
+    default: bool
+    paths: tuple[int, int]
+
+
+Judge = Callable[[Question], Sequence[bool]]
+"""Says for each example of a question whether it is right."""
 
 
 @dataclass(frozen=True)
 class Learned:
+    """A task that was learned from `runs` good runs.
+
+    `support` says for each action what speaks for it. `asked` has the questions with the number of right examples.
+    """
+
     task: Task
-    steps: Sequence[SeenStep]
-    events: Events
-    arrangement: Arrangement
+    runs: int
+    support: dict[str, str]
+    asked: tuple[tuple[Question, int], ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What may be wrong with the runs."""
+
+    @cached_property
+    def text(self) -> str:
+        """The task as a YAML task file, with comments that say what speaks for each step."""
+        return as_yaml(self.task, self._comments(), self.support)
+
+    def _comments(self) -> Iterator[str]:
+        golden = self.task.automaton.golden.count
+        yield f"Learned from {count(self.runs, 'good run')}: {count(golden, 'golden path')}."
+        yield from self.notes
+        for question, right in self.asked:
+            answer = "yes" if right == len(question.examples) else "no" if not right else "in part"
+            yield f"{question.text} {answer.capitalize()}."
 
 
-def learn(episodes: Iterable[Episode], tools: Tools) -> Learned:
+def learn(
+    episodes: Iterable[Episode],
+    tools: Tools | None = None,
+    *,
+    judge: Judge | None = None,
+    most_questions: int = MOST_QUESTIONS,
+    unseen: Unseen | None = None,
+) -> Learned:
+    """Learn a task from the good runs of one task. Raises `TaskError` if there is nothing to learn from.
+
+    `tools` says what the tools do; without it, every tool is a write. `judge` answers questions, at most
+    `most_questions`. `unseen` says whether calls of tools that no run and no tool file names are harmful. By default
+    they are if there is a tool file, since it says that every tool is a write that it does not list as anything else.
+    """
+    unseen = unseen or ("ignore" if tools is None else "harm")
+    tools = Tools() if tools is None else tools
     runs = [read_run(episode, tools) for episode in episodes]
     if not runs:
         raise TaskError.of("no runs to learn from")
-    steps = tell_apart(find_steps(runs, tools), runs)
-    for step in steps:
-        for name in step.varying:
-            step.patterns[name] = ANY
-    events = find_events(steps, len(runs), frozenset())
-    arrangement = learn_orders(events.runs)
-    used = sorted(set(events.steps))
-    named = _name_actions([steps[one] for one in used])
-    actions = dict(zip(used, named, strict=True))
-    procedure = arrangement.procedure(lambda event: choice(*actions[events.steps[event]]))
-    task = Task(
-        id=runs[0].episode.task,
-        procedure=procedure,
-        actions=[one for found in named for one in found],
-        reads=tuple(tool_patterns(tools.reads, tools)),
-        neutral=tuple(tool_patterns(tools.neutral, tools)),
-        tools=None if tools.tools is None else tuple(tools.tools),
-        refused="try",
-    )
-    return Learned(task, steps, events, arrangement)
+    for way in (_FULL, _WITHOUT_READS, _LITERAL):
+        draft = _Draft(runs, tools, way, unseen)
+        made = draft.learn(judge if way == _FULL else None, most_questions)
+        if made is not None:
+            return made
+    raise TaskError.of("no task was found that accepts all runs; are they of one task?")
 
 
-def _only_reads(steps: Sequence[SeenStep], runs: Sequence[GoodRun]) -> frozenset[int]:
-    """Return the reads of a task in which nothing but reading is done."""
-    hands_over = any(len(run.episode.calls) > len(run.calls) for run in runs)
-    if hands_over or not all(step.reads for step in steps):
-        return frozenset()
-    return frozenset(range(len(steps)))
+@dataclass
+class _Draft:
+    """A task in the making."""
+
+    runs: Sequence[GoodRun]
+    tools: Tools
+    way: int
+    unseen: Unseen
+    steps: list[SeenStep] = field(default_factory=list)
+    asked: list[tuple[Question, int]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def learn(self, judge: Judge | None, most_questions: int) -> Learned | None:
+        """Return the learned task, or None if it does not accept all runs."""
+        events = self._find_events()
+        answer = None if judge is None else lambda question: self._ask(question, events, judge)
+        arrangement, _ = learn_by_asking(events.runs, events.steps, answer, most_questions)
+        used = sorted(set(events.steps))
+        actions = dict(zip(used, name_actions([self.steps[one] for one in used]), strict=True))
+        support = {
+            str(action.name): self._support(self.steps[one]) for one, found in actions.items() for action in found
+        }
+        if not used and (look := self._first_look()) is not None:
+            procedure, named = look
+            self.notes.append("No run changes anything. The step is to look, or to hand over.")
+        else:
+            procedure = arrangement.procedure(lambda event: choice(*actions[events.steps[event]]))
+            named = [action for found in actions.values() for action in found]
+        try:
+            task = self._make_task(procedure, named)
+            task = self._allow_refused(task, procedure, named)
+        except TaskError:
+            if self.way == _LITERAL:
+                raise
+            return None
+        if not all(accepts(task, run.episode) for run in self.runs):
+            return None
+        return Learned(
+            task, len(self.runs), support, tuple(self.asked), tuple(self._all_notes()), tuple(self._warnings())
+        )
+
+    def _find_events(self) -> Events:
+        steps = find_steps(self.runs, self.tools, literal=self.way == _LITERAL)
+        if len(steps) > MOST_STEPS:
+            raise TaskError.of(
+                f"the runs have {len(steps):,} different calls, which are too many for one task; learn from runs of "
+                "one task at a time, or mark free texts in the tool file, as in send: {text: any}"
+            )
+        sources: frozenset[int] = frozenset()
+        if self.way != _LITERAL:
+            steps = merge_alternatives(tell_apart(steps, self.runs))
+            sources = find_patterns(steps, self.runs)
+        self.steps = steps
+        reads = self.way == _FULL
+        return find_events(steps, len(self.runs), sources, required=reads)
+
+    def _ask(self, question: OrderQuestion, events: Events, judge: Judge) -> list[Run]:
+        """Put a question in terms of calls."""
+
+        def calls(run: Run) -> tuple[Call, ...]:
+            return tuple(call_at(self.runs, self.steps[events.steps[event]].places[0]) for event in run)
+
+        made = Question(
+            _question_text(question, calls), tuple(map(calls, question.examples)), calls(question.seen),
+            question.default, question.paths,
+        )  # fmt: skip
+        right = [run for run, is_right in zip(question.examples, judge(made), strict=True) if is_right]
+        self.asked.append((made, len(right)))
+        return right
+
+    def _first_look(self) -> tuple[Procedure, list[Action]] | None:
+        """Return what is done in a task that changes nothing: one of the reads that all runs make, or handing over."""
+        common = [step for step in self.steps if len(step.runs) == len(self.runs) and not step.varying]
+        if not common or self.way != _FULL:
+            return None
+        named = [action for found in name_actions(common) for action in found]
+        hand_over = [Tool(name).any().named(name) for name in self.tools.neutral if not is_glob(name)]
+        return choice(*named, *hand_over), [*named, *hand_over]
+
+    def _make_task(self, procedure: Procedure, actions: Sequence[Action], neutral: Sequence[Action] = ()) -> Task:
+        first = self.runs[0].episode
+        used = {action.tool for action in actions}
+        others = sorted(name for name in self._known_writes() if name not in used) if self.unseen == "ignore" else ()
+        return Task(
+            id=first.task or "learned/task",
+            procedure=procedure,
+            actions=tuple(actions),
+            reads=tuple(tool_patterns(self.tools.reads, self.tools)),
+            neutral=(*tool_patterns(self.tools.neutral, self.tools), *neutral),
+            forbid=tuple(Forbidden(Tool(name).any(), why=NEVER_CALLED) for name in others),
+            unlisted=_UNLISTED[self.unseen],
+            refused="try",
+            tools=None if self.tools.tools is None else tuple(self.tools.tools),
+        )
+
+    def _known_writes(self) -> set[str]:
+        """Return the names of all writes that the tool file or a refused call names."""
+        listed = {tool.name for tool in self.tools.tools or ()}
+        named = {name for name in (*self.tools.arguments, *self.tools.unsure) if not is_glob(name)}
+        refused = {call.tool for run in self.runs for call in run.episode.calls if call.failed and not call.malformed}
+        return {name for name in listed | named | refused if self.tools.kind(name) == "write"}
+
+    def _allow_refused(self, task: Task, procedure: Procedure, actions: Sequence[Action]) -> Task:
+        """Allow calls of the runs that were refused where they were not expected, as they are."""
+        refused: dict[str, Action] = {}
+        for run in self.runs:
+            for step in trace_calls(task.automaton, run.episode.calls, run.params).steps:
+                if step.kind is Kind.HARM and step.call.failed and not step.call.malformed:
+                    fields = tuple(
+                        (name, matchers.Literal(canonical(value), value)) for name, value in step.call.arguments.items()
+                    )
+                    refused.setdefault(str(step.call), Action(step.call.tool, matchers.Fields(fields)))
+        if not refused:
+            return task
+        self.notes.append(f"{count(len(refused), 'call')} that the tool refused in a good run: under neutral.")
+        forbidden = {action.tool for action in refused.values()}
+        made = self._make_task(procedure, actions, tuple(refused.values()))
+        kept = tuple(one for one in made.listing.forbid if one.call.tool not in forbidden)
+        return Task(
+            made.id, procedure=procedure, actions=made.actions, reads=made.reads, neutral=made.neutral, forbid=kept,
+            unlisted=made.unlisted, refused="try", tools=made.tools,
+        )  # fmt: skip
+
+    def _support(self, step: SeenStep) -> str:
+        """Say in how many runs a step is, and what speaks for its patterns."""
+        parts = [f"{len(step.runs)} of {count(len(self.runs), 'run')}"]
+        parts += [f"{name}: {why}" for name, why in step.support.items()]
+        return "; ".join(parts)
+
+    def _warnings(self) -> Iterator[str]:
+        """Warn if runs have nothing in common, so that they may be of different tasks."""
+        linked: dict[int, int] = {}
+        for step in self.steps:
+            if not step.reads:
+                together = {linked.get(run, run) for run in step.runs}
+                linked |= {
+                    run: min(together) for run in {*step.runs, *(r for r, to in linked.items() if to in together)}
+                }
+        kinds = Counter(linked.values())
+        if len(kinds) > 1:
+            sizes = " and ".join(str(number) for _, number in kinds.most_common(3))
+            yield f"groups of {sizes} runs have no write in common; are they runs of different tasks?"
+
+    def _all_notes(self) -> Iterator[str]:
+        yield from self.notes
+        if self.way == _LITERAL:
+            yield "Only the orders and values of the runs are allowed: no simpler task accepts them all."
+        yield _UNSEEN[self.unseen]
+        yield "A refused call is a try, and no harm, if a step with the same tool is due (refused)."
 
 
-def _name_actions(steps: Sequence[SeenStep]) -> list[tuple[Action, ...]]:
-    taken: set[str] = set()
-    found = []
-    for step in steps:
-        named = []
-        for action in step.make_actions():
-            names = (step.tool, *(f"{step.tool}_{number}" for number in range(2, len(taken) + 3)))
-            name = next(name for name in names if name not in taken)
-            taken.add(name)
-            named.append(action.named(name))
-        found.append(tuple(named))
-    return found
+def accepts(task: Task, episode: Episode) -> bool:
+    """Whether a task accepts a run without harm."""
+    trace = trace_calls(task.automaton, episode.calls, episode.params)
+    return trace.end.accepted and not any(step.kind is Kind.HARM for step in trace.steps)
+
+
+def _question_text(question: OrderQuestion, calls: Callable[[Run], Sequence[Call]]) -> str:
+    """Return the question as a sentence."""
+    if (pair := question.swapped) is not None:
+        first, second = calls(pair)
+        if first.label != second.label:
+            return f"May {first.label} come before {second.label}?"
+    missing = [event for event in question.seen if event not in question.examples[0]]
+    if missing:
+        return f"May {calls((missing[0],))[0].label} be left out?"
+    return "May these steps come in another order?"

@@ -69,8 +69,11 @@ class SeenStep:
         return tuple(dict.fromkeys(actions))
 
 
-def find_steps(runs: Sequence[GoodRun], tools: Tools) -> list[SeenStep]:
-    """Group the calls of all runs into steps, in the order in which they first come."""
+def find_steps(runs: Sequence[GoodRun], tools: Tools, *, literal: bool = False) -> list[SeenStep]:
+    """Group the calls of all runs into steps, in the order in which they first come.
+
+    If `literal`, all values count, so that no argument varies.
+    """
     shapes: dict[tuple[str, tuple[str, ...]], list[Place]] = defaultdict(list)
     for number, run in enumerate(runs):
         for place, call in enumerate(run.calls):
@@ -78,7 +81,9 @@ def find_steps(runs: Sequence[GoodRun], tools: Tools) -> list[SeenStep]:
     found = [
         step
         for (tool, names), places in shapes.items()
-        for step in _split_shape(runs, places, names, tools.rules(tool), reads=tools.kind(tool) == "read")
+        for step in _split_shape(
+            runs, places, () if literal else names, tools.rules(tool), reads=tools.kind(tool) == "read"
+        )
     ]
     return sorted(found, key=lambda step: min(place for _, place in step.places))
 

@@ -1,0 +1,47 @@
+"""Names for learned actions: the tool's name, and a telling value if several actions share a tool."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from corepath.authoring.learning.steps import SeenStep
+from corepath.notation.action import Action
+from corepath.values import canonical
+
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,23}|[0-9]{1,8}")
+
+
+def name_actions(steps: Sequence[SeenStep]) -> list[tuple[Action, ...]]:
+    """Return the named actions of each step."""
+    tools = Counter(step.tool for step in steps)
+    taken: set[str] = set()
+    found = []
+    for step in steps:
+        wanted = step.tool
+        if tools[step.tool] > 1 and (value := _telling_value(step, steps)) is not None:
+            wanted = f"{step.tool}_{value}"
+        found.append(tuple(action.named(_free_name(wanted, taken)) for action in step.make_actions()))
+    return found
+
+
+def _telling_value(step: SeenStep, steps: Sequence[SeenStep]) -> str | None:
+    """Return a short value that no other step of the same tool has, or None if there is none."""
+    others = [other for other in steps if other.tool == step.tool and other is not step]
+    for name, value in step.fixed.items():
+        text = str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
+        told_apart = all(
+            name not in other.fixed or canonical(other.fixed[name]) != canonical(value) for other in others
+        )
+        if told_apart and _WORD.fullmatch(text):
+            return text
+    return None
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    names = (wanted, *(f"{wanted}_{number}" for number in range(2, len(taken) + 3)))
+    name = next(name for name in names if name not in taken)
+    taken.add(name)
+    return name

@@ -1,0 +1,166 @@
+"""Learns tasks from good runs, for the command `learn`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from corepath.authoring.learning.learn import Judge, Learned, Question, learn
+from corepath.authoring.learning.simulation import is_right
+from corepath.authoring.tools import describe_tools
+from corepath.cli.options import find_sources
+from corepath.cli.printing import say, usage_error
+from corepath.cli.recorded_runs import RunReader
+from corepath.episode import Episode, reward_of
+from corepath.errors import TaskError, count
+from corepath.files.tool_file import Tools, load_tools
+from corepath.notation.call import Call
+from corepath.task import Task
+from corepath.values import visible
+
+
+@dataclass(frozen=True)
+class LearnOptions:
+    """The options of `learn` for tasks."""
+
+    tools: Path | None = None
+    out_file: Path | None = None
+    yes: bool = False
+    world: str | None = None
+    as_json: bool = False
+
+
+def learn_tasks_command(paths: Sequence[Path], options: LearnOptions) -> None:
+    """Learn a task from the runs of each task, and write a task file. Exit with code 1 if a task cannot be learned."""
+    judged = None if options.world is None else _find_world(options.world)
+    groups, is_whole = _read_runs(paths)
+    tools = _load_tools(options.tools, groups)
+    judge = _choose_judge(judged, options)
+    found: list[Learned] = []
+    for name, episodes in groups.items():
+        try:
+            found.append(learn(episodes, tools, judge=judge))
+        except TaskError as error:
+            say(f"corepath: task '{visible(name)}': {error}")
+            is_whole = False
+    _write(found, options)
+    if not is_whole:
+        raise typer.Exit(1)
+
+
+def _read_runs(paths: Sequence[Path]) -> tuple[dict[str, list[Episode]], bool]:
+    """Return the runs of each task, and whether all could be read."""
+    reader = RunReader()
+    groups: dict[str, list[Episode]] = {}
+    low = 0
+    for _, episode in reader.read(paths):
+        groups.setdefault(episode.task, []).append(episode)
+        reward = reward_of(episode)
+        low += reward is not None and reward < 1
+    reader.print_problems()
+    if not groups:
+        say("corepath: no runs to learn from")
+        raise typer.Exit(1)
+    if low:
+        say(f"warning: {count(low, 'run')} got a reward below 1 at the source; learn from good runs only")
+    return groups, not reader.problems
+
+
+def _load_tools(path: Path | None, groups: dict[str, list[Episode]]) -> Tools:
+    if path is not None:
+        tools = load_tools(path)
+        for warning in tools.warnings:
+            say(f"warning: {warning}")
+        return tools
+    described = describe_tools(episode for episodes in groups.values() for episode in episodes)
+    if described.unsure:
+        few = ", ".join(list(described.unsure)[:5]) + (" and more" if len(described.unsure) > 5 else "")
+        say(f"note: {count(len(described.unsure), 'tool')} taken as a write, because the runs do not show what it does: "
+            f"{visible(few)}; corepath tools writes a tool file for you to settle that")  # fmt: skip
+    return described.tools
+
+
+def _find_world(name: str) -> Task:
+    try:
+        (source,) = find_sources([name])
+        task = source.make()
+    except (TaskError, ValueError) as error:
+        usage_error(f"--world: {error}")
+    if task.simulator is None:
+        usage_error(f"--world: task '{name}' has no world that could execute calls")
+    return task
+
+
+def _choose_judge(judged: Task | None, options: LearnOptions) -> Judge | None:
+    if judged is not None:
+        return lambda question: [is_right(judged, calls) for calls in question.examples]
+    if options.yes or options.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    return _ask
+
+
+def _ask(question: Question) -> list[bool]:
+    """Ask the person at the terminal."""
+    say("")
+    say(question.text)
+    say(f"  seen in a run:   {_path(question.seen)}")
+    say(f"  in none so far:  {_path(question.examples[0])}")
+    few, many = question.paths
+    say(f"  no leaves {count(few, 'golden path')}, yes {count(many, 'golden path')}")
+    agreed = typer.confirm("Is that right as well?", default=question.default, err=True)
+    return [agreed] * len(question.examples)
+
+
+def _path(calls: Sequence[Call]) -> str:
+    return visible(" → ".join(call.label for call in calls))
+
+
+def _write(found: Sequence[Learned], options: LearnOptions) -> None:
+    text = "---\n".join(one.text for one in found)
+    if options.out_file is not None and text:
+        options.out_file.write_text(text, encoding="utf-8")
+    if options.as_json:
+        for one in found:
+            typer.echo(json.dumps(_as_json(one)))
+    elif options.out_file is None:
+        typer.echo(text, nl=False)
+    where = f" in {options.out_file}" if options.out_file is not None else ""
+    if len(found) == 1:
+        golden = count(found[0].task.automaton.golden.count, "golden path")
+        say(
+            f"1 task{where}: {count(len(found[0].support), 'step')}, {golden}, learned from {count(found[0].runs, 'run')}"
+        )
+    elif found:
+        say(f"{len(found):,} tasks{where}, learned from {count(sum(one.runs for one in found), 'run')}")
+    for warning in _warnings(found):
+        say(f"warning: {warning}")
+
+
+def _warnings(found: Sequence[Learned]) -> Iterator[str]:
+    for one in found:
+        yield from (f"{visible(one.task.id)}: {warning}" for warning in one.warnings)
+
+
+def _as_json(learned: Learned) -> dict[str, object]:
+    task = learned.task
+    return {
+        "task": task.id,
+        "runs": learned.runs,
+        "golden_paths": task.automaton.golden.count,
+        "procedure": str(task.procedure),
+        "steps": [
+            {"name": action.name, "action": action.notation, "support": learned.support.get(str(action.name))}
+            for action in task.actions
+        ],
+        "questions": [
+            {"text": question.text, "right": right, "examples": len(question.examples)}
+            for question, right in learned.asked
+        ],
+        "notes": list(learned.notes),
+        "warnings": list(learned.warnings),
+    }
