@@ -54,6 +54,8 @@ from corepath.world.tools import WorldTool
 from corepath.world.world import Pick, World
 
 if TYPE_CHECKING:
+    from corepath.authoring.learning.learn import Learned, learn
+    from corepath.authoring.learning.rules import LearnedRules, learn_rules
     from corepath.evaluation import run
     from corepath.explanation import Explanation, Finding, FindingKind, Note, explain
     from corepath.files.episodes import episode_json, load_episodes
@@ -76,6 +78,8 @@ _LAZY = {
     "Results": "corepath.report.results",
     "load_results": "corepath.report.loading",
     **dict.fromkeys(("RunCheck", "check_runs"), "corepath.verification.run_check"),
+    **dict.fromkeys(("Learned", "learn"), "corepath.authoring.learning.learn"),
+    **dict.fromkeys(("LearnedRules", "learn_rules"), "corepath.authoring.learning.rules"),
 }
 
 
@@ -112,6 +116,8 @@ __all__ = [
     "HarmKind",
     "InputError",
     "Kind",
+    "Learned",
+    "LearnedRules",
     "Matcher",
     "Message",
     "NotationError",
@@ -157,6 +163,8 @@ __all__ = [
     "events",
     "explain",
     "installed_worlds",
+    "learn",
+    "learn_rules",
     "load_episodes",
     "load_results",
     "load_task",

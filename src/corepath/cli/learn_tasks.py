@@ -44,7 +44,7 @@ def learn_tasks_command(paths: Sequence[Path], options: LearnOptions) -> None:
     found: list[Learned] = []
     for name, episodes in groups.items():
         try:
-            found.append(learn(episodes, tools, judge=judge))
+            found.append(learn(episodes, tools, judge=judge, unseen=None if options.tools else "ignore"))
         except TaskError as error:
             say(f"corepath: task '{visible(name)}': {error}")
             is_whole = False
@@ -80,8 +80,10 @@ def _load_tools(path: Path | None, groups: dict[str, list[Episode]]) -> Tools:
     described = describe_tools(episode for episodes in groups.values() for episode in episodes)
     if described.unsure:
         few = ", ".join(list(described.unsure)[:5]) + (" and more" if len(described.unsure) > 5 else "")
-        say(f"note: {count(len(described.unsure), 'tool')} taken as a write, because the runs do not show what it does: "
-            f"{visible(few)}; corepath tools writes a tool file for you to settle that")  # fmt: skip
+        say(
+            f"note: {count(len(described.unsure), 'tool')} taken as a write, because the runs do not show what it "
+            f"does: {visible(few)}; corepath tools writes a tool file for you to settle that"
+        )
     return described.tools
 
 
@@ -131,10 +133,9 @@ def _write(found: Sequence[Learned], options: LearnOptions) -> None:
         typer.echo(text, nl=False)
     where = f" in {options.out_file}" if options.out_file is not None else ""
     if len(found) == 1:
-        golden = count(found[0].task.automaton.golden.count, "golden path")
-        say(
-            f"1 task{where}: {count(len(found[0].support), 'step')}, {golden}, learned from {count(found[0].runs, 'run')}"
-        )
+        (one,) = found
+        parts = (count(len(one.support), "step"), count(one.task.automaton.golden.count, "golden path"))
+        say(f"1 task{where}: {', '.join(parts)}, learned from {count(one.runs, 'run')}")
     elif found:
         say(f"{len(found):,} tasks{where}, learned from {count(sum(one.runs for one in found), 'run')}")
     for warning in _warnings(found):

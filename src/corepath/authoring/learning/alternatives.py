@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
-from corepath.authoring.learning.arguments import pattern_of_values
 from corepath.authoring.learning.steps import SeenStep
 from corepath.values import canonical
 
@@ -24,16 +23,9 @@ def merge_alternatives(steps: Sequence[SeenStep]) -> list[SeenStep]:
         numbers, name = found
         members = [merged[number] for number in numbers]
         places = sorted(place for step in members for place in step.places)
-        pattern = pattern_of_values([step.fixed[name] for step in members])
         first = members[0]
-        joined = replace(
-            first,
-            fixed={one: value for one, value in first.fixed.items() if one != name},
-            varying=(*first.varying, name),
-            places=places,
-            patterns={**first.patterns, name: pattern.pattern},
-            support={**first.support, name: pattern.support},
-        )
+        fixed = {one: value for one, value in first.fixed.items() if one != name}
+        joined = replace(first, fixed=fixed, varying=(*first.varying, name), places=places)
         merged = [joined if number == numbers[0] else step for number, step in enumerate(merged)
                   if number == numbers[0] or number not in numbers]  # fmt: skip
     return merged
@@ -43,10 +35,10 @@ def _groups(steps: Sequence[SeenStep]) -> Iterator[tuple[list[int], str]]:
     """Yield groups of steps that stand in for each other, and the argument in which they differ."""
     alike: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for number, step in enumerate(steps):
-        if not step.reads and not step.varying and not step.rules:
+        if not step.reads and not step.rules:
             for name in step.fixed:
                 others = {one: value for one, value in step.fixed.items() if one != name}
-                alike[step.tool, name, canonical(others)].append(number)
+                alike[step.tool, name, canonical([others, list(step.varying)])].append(number)
     for (_, name, _), numbers in alike.items():
         if len(numbers) > 1 and _stand_in(steps, numbers):
             yield numbers, name

@@ -163,9 +163,8 @@ class _Draft:
             return None
         if not all(accepts(task, run.episode) for run in self.runs):
             return None
-        return Learned(
-            task, len(self.runs), support, tuple(self.asked), tuple(self._all_notes()), tuple(self._warnings())
-        )
+        notes, warnings = tuple(self._all_notes()), tuple(self._warnings())
+        return Learned(task, len(self.runs), support, tuple(self.asked), notes, warnings)
 
     def _find_events(self) -> Events:
         steps = find_steps(self.runs, self.tools, literal=self.way == _LITERAL)
@@ -211,6 +210,7 @@ class _Draft:
         others = sorted(name for name in self._known_writes() if name not in used) if self.unseen == "ignore" else ()
         return Task(
             id=first.task or "learned/task",
+            prompt=self._prompt(),
             procedure=procedure,
             actions=tuple(actions),
             reads=tuple(tool_patterns(self.tools.reads, self.tools)),
@@ -220,6 +220,12 @@ class _Draft:
             refused="try",
             tools=None if self.tools.tools is None else tuple(self.tools.tools),
         )
+
+    def _prompt(self) -> str:
+        """Return the user's first message, if it is the same in all runs."""
+        said = {next((one.content for one in run.episode.messages if one.role == "user"), None) for run in self.runs}
+        first = said.pop() if len(said) == 1 else None
+        return first if isinstance(first, str) else ""
 
     def _known_writes(self) -> set[str]:
         """Return the names of all writes that the tool file or a refused call names."""
@@ -245,8 +251,8 @@ class _Draft:
         made = self._make_task(procedure, actions, tuple(refused.values()))
         kept = tuple(one for one in made.listing.forbid if one.call.tool not in forbidden)
         return Task(
-            made.id, procedure=procedure, actions=made.actions, reads=made.reads, neutral=made.neutral, forbid=kept,
-            unlisted=made.unlisted, refused="try", tools=made.tools,
+            made.id, made.prompt, procedure=procedure, actions=made.actions, reads=made.reads, neutral=made.neutral,
+            forbid=kept, unlisted=made.unlisted, refused="try", tools=made.tools,
         )  # fmt: skip
 
     def _support(self, step: SeenStep) -> str:
@@ -261,9 +267,8 @@ class _Draft:
         for step in self.steps:
             if not step.reads:
                 together = {linked.get(run, run) for run in step.runs}
-                linked |= {
-                    run: min(together) for run in {*step.runs, *(r for r, to in linked.items() if to in together)}
-                }
+                moved = {run for run, group in linked.items() if group in together}
+                linked |= dict.fromkeys(moved | step.runs, min(together))
         kinds = Counter(linked.values())
         if len(kinds) > 1:
             sizes = " and ".join(str(number) for _, number in kinds.most_common(3))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 from corepath.authoring.learning.steps import SeenStep
 from corepath.notation.action import Action
+from corepath.notation.matchers import ResultOf
 from corepath.values import canonical
 
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,23}|[0-9]{1,8}")
@@ -18,13 +20,23 @@ def name_actions(steps: Sequence[SeenStep]) -> list[tuple[Action, ...]]:
     """Return the named actions of each step."""
     tools = Counter(step.tool for step in steps)
     taken: set[str] = set()
-    found = []
+    known: dict[Action, Action] = {}
+    found: list[tuple[Action, ...]] = []
     for step in steps:
         wanted = step.tool
         if tools[step.tool] > 1 and (value := _telling_value(step, steps)) is not None:
             wanted = f"{step.tool}_{value}"
-        found.append(tuple(action.named(_free_name(wanted, taken)) for action in step.make_actions()))
+        named = replace(step, patterns={name: _name_source(one, known) for name, one in step.patterns.items()})
+        found.append(tuple(action.named(_free_name(wanted, taken)) for action in named.make_actions()))
+        known |= {action: action for action in found[-1]}
     return found
+
+
+def _name_source(pattern: Any, known: Mapping[Action, Action]) -> Any:
+    """Return a reference to a result with the named action, so that it is written by that name."""
+    return (
+        replace(pattern, action=known.get(pattern.action, pattern.action)) if isinstance(pattern, ResultOf) else pattern
+    )
 
 
 def _telling_value(step: SeenStep, steps: Sequence[SeenStep]) -> str | None:

@@ -40,6 +40,8 @@ class SeenStep:
     varying: tuple[str, ...]
     reads: bool
     rules: Mapping[str, ArgumentRule] = field(default_factory=dict)
+    names: Sequence[str] = ()
+    """The names of all arguments, in the order of the first call."""
     places: list[Place] = field(default_factory=list)
     patterns: dict[str, Any] = field(default_factory=dict)
     """The patterns of the arguments that are not fixed, once they are known."""
@@ -53,17 +55,13 @@ class SeenStep:
         """The numbers of the runs that have the step."""
         return {run for run, _ in self.places}
 
-    @property
-    def shape(self) -> tuple[str, frozenset[str]]:
-        """The tool and the names of all arguments."""
-        return self.tool, frozenset((*self.fixed, *self.varying))
-
     def make_actions(self) -> tuple[Action, ...]:
         """Return the step as an action, or as one for each order of lists that are permuted together."""
         actions = []
         for variant in permute_pairs(self.fixed, self.rules):
             patterns = {name: pattern_of(value, name, self.rules) for name, value in variant.items()} | self.patterns
-            fields = tuple((name, as_matcher(pattern)) for name, pattern in patterns.items())
+            ordered = sorted(patterns, key=lambda name: self.names.index(name) if name in self.names else 0)
+            fields = tuple((name, as_matcher(patterns[name])) for name in ordered)
             action = Action(self.tool, Fields(fields))
             actions.append(action if self.result is None else action.returns(self.result))
         return tuple(dict.fromkeys(actions))
@@ -101,7 +99,7 @@ def _split_shape(
         fixed = {name: value for name, value in call.arguments.items() if name not in varying}
         key = canonical(fixed) if known is None else known.find(call.tool, fixed)
         if key not in groups:
-            groups[key] = SeenStep(call.tool, fixed, varying, reads, rules)
+            groups[key] = SeenStep(call.tool, fixed, varying, reads, rules, tuple(call.arguments))
         groups[key].places.append(place)
     yield from groups.values()
 

@@ -1,0 +1,270 @@
+"""Tasks learned from good runs: what is learned, that training runs are accepted, and the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corepath import Call, Episode, Message, Task, TaskError, learn, load_tasks, play, score, task
+from corepath.authoring.learning.learn import Question, accepts
+from corepath.authoring.learning.simulation import is_right
+from corepath.files.episodes import episode_json
+from corepath.files.tool_file import Tools
+from corepath.play.built_in import built_in
+from tests import recording
+from tests.conftest import Run
+
+TOOLS = Tools(reads=["get_*"], neutral=["hand_over"])
+
+
+def call(tool: str, result: object = "ok", **arguments: object) -> Call:
+    return Call(tool, arguments, result)
+
+
+def episode(*calls: Call, **more: object) -> Episode:
+    return Episode("shop/order", calls, **more)  # type: ignore[arg-type]
+
+
+def learned(*runs: Episode, tools: Tools = TOOLS) -> Task:
+    return learn(runs, tools).task
+
+
+A, B, C, D = call("a"), call("b"), call("c"), call("d")
+
+
+@pytest.mark.parametrize(
+    ("runs", "procedure"),
+    [
+        ([[A, B, C]] * 3, "a >> b >> c"),
+        ([[A, B, C], [A, C, B]] * 3, "a >> (b & c)"),
+        ([[A, B, C, D], [C, D, A, B]] * 8, "(a >> b >> c >> d) | (c >> d >> a >> b)"),
+        ([[A, B], [A, C]] * 3, "a >> (b | c)"),
+        ([[A, B, C], [A, C]] * 3, "a >> b? >> c"),
+        ([[A, A, B]] * 3, "a >> a >> b"),
+    ],
+)
+def test_orders_are_learned(runs: list[list[Call]], procedure: str) -> None:
+    assert str(learned(*(episode(*run) for run in runs)).procedure) == procedure
+
+
+def test_a_read_is_a_step_if_every_one_of_seven_runs_makes_it() -> None:
+    runs = [episode(call("get_bill"), A, *([call("get_time")] if number % 2 else [])) for number in range(7)]
+    assert str(learned(*runs).procedure) == "get_bill >> a"
+    assert str(learned(*runs[:6]).procedure) == "a"
+
+
+def test_reads_that_are_made_more_often_than_needed_do_not_hide_the_needed_one() -> None:
+    look = call("get_bill")
+    clean, early, late = [A, look, B], [look, A, look, B], [A, look, B, look]
+    runs = [*[episode(*clean)] * 5, *[episode(*early)] * 2, *[episode(*late)] * 2]
+    assert str(learned(*runs).procedure) == "a >> get_bill >> b"
+
+
+def test_reads_that_their_results_tell_apart_are_two_steps() -> None:
+    def page(name: str) -> list[Call]:
+        return [call("open", to=name), call("get_page", {"page": name, "words": 3})]
+
+    one, other = page("Archive"), page("Tickets")
+    made = learned(*[episode(*one, *other), episode(*other, *one)] * 5)
+    notations = {action.notation for action in made.actions}
+    assert {'get_page() -> {page: "Archive", ...}', 'get_page() -> {page: "Tickets", ...}'} <= notations
+    assert not accepts(made, episode(one[0], other[0], one[1], other[1]))
+
+
+def test_a_value_is_a_literal_a_choice_a_number_with_a_tolerance_or_free() -> None:
+    def pay(number: int) -> Call:
+        return call("pay", bill=7, how="card" if number % 2 else "cash", note=f"thanks a lot, number {number}")
+
+    made = learned(*(episode(pay(number)) for number in range(8)))
+    assert [action.notation for action in made.actions] == ['pay(bill=7, how=one_of("cash", "card"), note=ANY)']
+    close = learned(*(episode(call("pay", amount=100 + number / 10)) for number in range(8)))
+    assert close.actions[0].notation == "pay(amount=approx(100.35, tol=0.35))"
+
+
+def test_a_value_may_come_from_params_from_a_result_or_from_an_earlier_step() -> None:
+    def run(number: int) -> Episode:
+        bill = call("get_bill", {"bill": {"id": f"B{number}"}}, order=f"W{number}")
+        return episode(bill, call("pay", bill=f"B{number}", user=f"u{number}"), call("log", user=f"u{number}"),
+                       params={"order": f"W{number}"})  # fmt: skip
+
+    made = learned(*map(run, range(8)))
+    assert {action.notation for action in made.actions} == {
+        "get_bill(order=$order)", 'pay(bill=result_of(get_bill, "bill.id"), user=$user)', "log(user=$user)",
+    }  # fmt: skip
+    assert accepts(made, run(99))
+    mixed = run(99)
+    assert not accepts(made, episode(mixed.calls[0], mixed.calls[1], call("log", user="other"), params=mixed.params))
+
+
+def test_rules_of_the_tool_file_are_respected() -> None:
+    tools = Tools(arguments={"book": {"seats": "unordered", "note": "any"}})
+    runs = [episode(call("book", seats=[1, 2], note="x")), episode(call("book", seats=[2, 1], note="y"))]
+    made = learned(*runs, tools=tools)
+    assert [action.notation for action in made.actions] == ["book(seats=unordered([1, 2]), note=ANY)"]
+
+
+def test_a_task_that_changes_nothing_asks_for_a_look_or_for_handing_over() -> None:
+    look, other = call("get_bill", id=1), call("get_user", id=2)
+    made = learned(episode(look, other), episode(look))
+    assert accepts(made, episode(look, other))
+    assert accepts(made, episode(call("hand_over")))
+    assert not accepts(made, episode())
+    assert not accepts(made, episode(look, A))
+
+
+def test_refused_calls_of_good_runs_are_not_harmful_and_tries_are_none() -> None:
+    refused = Call("pay", {"bill": 7, "how": "gold"}, error="no such way")
+    stray = Call("delete", {"bill": 7}, error="not allowed")
+    right = call("pay", bill=7, how="card")
+    made = learned(episode(refused, right), episode(stray, right))
+    assert accepts(made, episode(Call("pay", {"bill": 8, "how": "card"}, error="no such bill"), right))
+    assert accepts(made, episode(stray, right))
+    assert not accepts(made, episode(right, Call("pay", {"bill": 8, "how": "card"}, error="no such bill")))
+    assert not accepts(made, episode(call("pay", bill=8, how="card"), right))
+
+
+def test_tools_that_no_run_has_are_harmful_with_a_tool_file_and_ignored_without() -> None:
+    runs = [episode(A, B)] * 3
+    assert not accepts(learn(runs, TOOLS).task, episode(A, call("drop"), B))
+    free = learn(runs).task
+    assert accepts(free, episode(A, call("drop"), B))
+    assert not accepts(free, episode(A, call("b", x=1), B))
+    assert "ignored (unlisted)" in learn(runs).text
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.sampled_from(["a", "b", "get_x", "get_y", "hand_over"]), st.integers(0, 2),
+                           st.sampled_from(["ok", "no"]), st.booleans()), max_size=6),
+        min_size=1, max_size=10,
+    )
+)  # fmt: skip
+@settings(max_examples=150, deadline=None)
+def test_every_run_that_was_learned_from_is_accepted_without_harm(
+    found: list[list[tuple[str, int, str, bool]]],
+) -> None:
+    runs = [
+        episode(
+            *(Call(tool, {"x": x}, result, error="no" if failed and x else None) for tool, x, result, failed in run)
+        )
+        for run in found
+    ]
+    made = learn(runs, TOOLS)
+    for run in runs:
+        scored = score(made.task, run)
+        assert scored.accepted
+        assert not scored.harm_count
+
+
+def test_the_file_says_what_speaks_for_each_step_and_reads_back_as_the_same_task(tmp_path: Path) -> None:
+    runs = [episode(A, B, messages=(Message("user", "Do it."),)), episode(A, messages=(Message("user", "Do it."),))] * 4
+    made = learn(runs, TOOLS)
+    assert "b: 'b()'  # 4 of 8 runs" in made.text
+    assert made.task.prompt == "Do it."
+    (tmp_path / "task.yaml").write_text(made.text)
+    again = load_tasks(tmp_path / "task.yaml")["shop/order"]
+    assert str(again.procedure) == str(made.task.procedure) == "a >> b?"
+    assert (again.refused, again.unlisted) == ("try", "harm")
+
+
+def test_a_judge_is_asked_at_most_five_times_and_its_answer_counts() -> None:
+    asked: list[Question] = []
+
+    def judge(question: Question) -> list[bool]:
+        asked.append(question)
+        return [True] * len(question.examples)
+
+    steps = [call("s", number=number) for number in range(6)]
+    runs = [episode(*steps), episode(*steps[::-1]), episode(*steps[1:], steps[0])] * 6
+    narrow, wide = learn(runs, TOOLS), learn(runs, TOOLS, judge=judge)
+    assert 1 <= len(asked) <= 5
+    assert all(question.examples and question.text.endswith("?") for question in asked)
+    assert wide.task.automaton.golden.count > narrow.task.automaton.golden.count
+
+
+def test_a_world_answers_by_executing_the_paths() -> None:
+    chosen = task("transactions/fee_after_deposit")
+    right = play(built_in("oracle"), chosen).calls
+    assert is_right(chosen, right)
+    assert not is_right(chosen, right[:-1])
+    assert not is_right(chosen, (right[1], right[0], *right[2:]))
+
+
+def test_runs_of_two_tasks_under_one_name_are_warned_about() -> None:
+    made = learn([*[episode(A, B)] * 3, *[episode(C, D)] * 3], TOOLS)
+    assert any("different tasks" in warning for warning in made.warnings)
+    assert not learn([*[episode(A, B)] * 3, *[episode(A, D)] * 3], TOOLS).warnings
+
+
+def test_nothing_to_learn_from_and_too_much_are_said() -> None:
+    with pytest.raises(TaskError, match="no runs"):
+        learn([], TOOLS)
+    many = [episode(*(call(f"tool_{run}_{number}") for number in range(50))) for run in range(60)]
+    with pytest.raises(TaskError, match="different calls"):
+        learn(many, TOOLS)
+
+
+# The command
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    lines = [episode_json(episode(call("get_bill"), A, B)) for _ in range(8)]
+    (tmp_path / "good.jsonl").write_text("\n".join(lines) + "\n")
+    (tmp_path / "tools.yaml").write_text("version: 1\nreads: [get_*]\n")
+    return tmp_path
+
+
+def test_the_command_writes_a_task_file(corepath: Run, runs: Path) -> None:
+    done = corepath("learn", "good.jsonl", "--tools", "tools.yaml", "--out", "task.yaml", cwd=runs)
+    assert done.returncode == 0
+    assert "1 task in task.yaml: 3 steps, 1 golden path, learned from 8 runs" in done.stderr
+    assert corepath("check", "task.yaml", "--good", "good.jsonl", cwd=runs).returncode == 0
+    again = corepath("learn", "good.jsonl", "--out", "task.yaml", cwd=runs)
+    assert again.returncode == 2
+    assert "task.yaml exists; --force replaces it" in again.stderr
+
+
+def test_the_command_learns_a_task_for_each_id_and_prints_json(corepath: Run, runs: Path) -> None:
+    with (runs / "good.jsonl").open("a") as file:
+        file.write(episode_json(Episode("shop/other", (C, D))) + "\n")
+    done = corepath("learn", "good.jsonl", "--tools", "tools.yaml", "--json", cwd=runs)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(one["task"], one["runs"], one["procedure"]) for one in found] == [
+        ("shop/order", 8, "get_bill >> a >> b"), ("shop/other", 1, "c >> d"),
+    ]  # fmt: skip
+    assert found[0]["steps"][0]["support"] == "8 of 8 runs"
+
+
+@pytest.mark.parametrize(
+    ("given_", "wanted", "code"),
+    [
+        (["nope.jsonl"], "no such file or folder: nope.jsonl", 2),
+        (["empty.jsonl"], "no runs to learn from", 1),
+        (["good.jsonl", "--bad", "good.jsonl"], "--bad is for rules", 2),
+        (["good.jsonl", "--world", "nowhere/task"], "no world or file 'nowhere/task'", 2),
+        (["good.jsonl", "--tools", "nope.yaml"], "no such file", 2),
+    ],
+)
+def test_bad_input_is_said(corepath: Run, runs: Path, given_: list[str], wanted: str, code: int) -> None:
+    (runs / "empty.jsonl").write_text("")
+    done = corepath("learn", *given_, cwd=runs)
+    assert wanted in done.stderr
+    assert done.returncode == code
+
+
+def test_a_run_with_a_low_reward_is_warned_about(corepath: Run, runs: Path) -> None:
+    with (runs / "good.jsonl").open("a") as file:
+        file.write(episode_json(episode(A, reward=0.0)) + "\n")
+    done = corepath("learn", "good.jsonl", "--tools", "tools.yaml", cwd=runs)
+    assert "warning: 1 run got a reward below 1" in done.stderr
+
+
+def test_the_recording_shows_what_the_four_commands_print(tmp_path: Path) -> None:
+    shown = recording.read("learn")
+    assert len(shown) == 4
+    assert recording.record(tuple(command for command, _ in shown), tmp_path) == shown
