@@ -7,7 +7,21 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import batch, browser, earlier, equality, imports, kernel, proofs, report, rules, runs, spans, task_sets
+from benchmarks import (
+    batch,
+    browser,
+    earlier,
+    equality,
+    imports,
+    kernel,
+    learn,
+    proofs,
+    report,
+    rules,
+    runs,
+    spans,
+    task_sets,
+)
 from benchmarks.claims import Claim
 
 BENCHMARKS = {
@@ -40,6 +54,8 @@ BENCHMARKS = {
     "equality": equality.same_values,
     "repetition": equality.repetition,
     "tasks": task_sets.large_task_sets,
+    "learn": learn.learned_worlds,
+    "learn_tau": learn.learned_conversations,
 }
 
 
