@@ -15,6 +15,8 @@ from benchmarks import (
     imports,
     kernel,
     learn,
+    learn_against,
+    learn_speed,
     proofs,
     report,
     rules,
@@ -56,6 +58,9 @@ BENCHMARKS = {
     "tasks": task_sets.large_task_sets,
     "learn": learn.learned_worlds,
     "learn_tau": learn.learned_conversations,
+    "learn_peers": learn_against.learned_peers,
+    "learn_speed": learn_speed.learned_speed,
+    "learn_odd": learn_speed.learned_odd_runs,
 }
 
 

@@ -113,11 +113,16 @@ def _play(task: Task, random: Random) -> tuple[tuple[int, ...], Episode]:
 
 def judge_orders(truth: Truth, arrangement: Arrangement) -> str:
     """Compare learned orders with the golden paths. Returns one of `VERDICTS`."""
+    return compare(truth.language, orders_language(truth, arrangement))
+
+
+def orders_language(truth: Truth, arrangement: Arrangement) -> Language:
+    """Return the golden paths of learned orders, with the symbols of the true task."""
     _, steps = truth.events
     actions = {symbol: tool(f"s{symbol}")() for symbol in steps}
     learned = Task("t", procedure=arrangement.procedure(lambda event: actions[steps[event]])).automaton
     symbols = [int(action.tool[1:]) for action in learned.alphabet.actions]
-    return compare(truth.language, of_graph(learned.golden, symbols))
+    return of_graph(learned.golden, symbols)
 
 
 def judge_task(truth: Truth, learned: Task) -> str:
