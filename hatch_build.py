@@ -15,9 +15,13 @@ SOURCE = Path("src/corepath/scoring/kernel.py")
 MODULE = "corepath.scoring.kernel"
 OLDEST = ("0x030B0000", "cp311")
 """The oldest Python for which the compiled kernel works, as C and as wheels name it. It works for all later ones."""
-DIRECTIVES = {"language_level": 3, "boundscheck": False, "wraparound": False, "initializedcheck": False}
-FLAGS = ["-O3", "-g0", "-ffp-contract=off"]
-"""No multiplication and addition in one step: compiled or not, the same bits."""
+DIRECTIVES = {
+    "language_level": 3, "boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True,
+}  # fmt: skip
+"""C rounds toward zero and Python down, so that the kernel divides only where both give the same result."""
+FLAGS = ["-O3", "-g0", "-ffp-contract=off", "-finline-limit=20000", "-fno-tree-vectorize"]
+"""No multiplication and addition in one step: compiled or not, the same bits. Arrays are passed by value, which costs
+more than a small episode does unless functions are inlined. Its loops are too short for vectors."""
 
 
 class CompiledKernel(BuildHookInterface[Any]):

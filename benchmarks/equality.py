@@ -16,7 +16,7 @@ from benchmarks.claims import Claim
 from benchmarks.tau import published
 from benchmarks.workloads import all_workloads, write_parquet
 from corepath import Episode, Score, score
-from corepath.batch.lines import place_lines
+from corepath.batch.lines import join_lines
 from corepath.batch.scorer import BatchScorer, ScoredBatch
 from corepath.files.episodes import load_episodes
 from corepath.files.lookup import Tasks
@@ -74,9 +74,8 @@ def _compare_file(name: str, file: Path, targets: Sequence[str]) -> Iterator[Cla
 def score_lines(file: Path, targets: Sequence[str]) -> Iterator[ScoredBatch]:
     scorer = BatchScorer(Tasks(targets))
     with file.open("rb") as stream:
-        lines = iter(place_lines(stream))
-        while batch := list(islice(lines, 700)):
-            yield scorer.score_lines(batch, str(file))
+        while batch := list(islice(stream, 700)):
+            yield scorer.score_lines(join_lines(batch), str(file))
 
 
 def score_rows(file: Path, targets: Sequence[str]) -> Iterator[ScoredBatch]:

@@ -106,6 +106,24 @@ def test_parquet_is_read_by_row_groups(made: Made, tmp_path: Path, monkeypatch: 
     assert pq.read_table(out)["line"].to_pylist() == list(range(1, len(records) + 1))
 
 
+def test_texts_of_calls_in_parquet_may_be_stored_once_or_not(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there are too many distinct texts, the rest of a row group has them one by one."""
+    tasks, lines = made
+    monkeypatch.setattr(shards, "ROWS", 30)
+    records = [record for line in lines[:400] if "\\ud800" not in str(record := json.loads(line))]
+    table = pa.Table.from_batches([as_table(records)])
+    found = []
+    for number, options in enumerate(({"use_dictionary": False}, {}, {"dictionary_pagesize_limit": 100})):
+        file, out = tmp_path / "episodes.parquet", tmp_path / f"scores{number}.parquet"
+        pq.write_table(table, file, row_group_size=150, write_batch_size=10, data_page_size=500, **options)
+        score_files([file], out, Settings((str(tasks),)), processes=1)
+        found.append(pq.read_table(out).to_pylist())
+    assert len(found[0]) == len(records)
+    assert found[0] == found[1] == found[2]
+
+
 KILLED = """
 import sys, threading, os, time
 from pathlib import Path
@@ -156,7 +174,7 @@ def test_resume_skips_finished_shards_and_refuses_other_input(made: Made, tmp_pa
     out.unlink()
     folder.path.mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts.PartsFolder, "join", lambda *_: None)
+        patch.setattr(parts.JoinedScores, "finish", lambda *_: None)
         report = score_files([file], out, Settings((str(tasks),)), processes=1, resume=True)
     assert report.skipped == 0
     folder.part(2).unlink()

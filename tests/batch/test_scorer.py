@@ -11,7 +11,7 @@ import pytest
 
 from corepath import ANY, Scoring, Task, parse_rule, seq
 from corepath.batch import BatchScorer, score_batch
-from corepath.batch.lines import place_lines
+from corepath.batch.lines import join_lines
 from corepath.episode import exclusion, reward_of, usage_of
 from corepath.errors import CorepathError
 from corepath.files.episodes import read_episodes
@@ -31,7 +31,7 @@ def check_lines(lines: list[bytes], tasks: Path, scoring: Scoring | None, rules:
     known = Tasks([str(tasks)])
     scorer = BatchScorer(Tasks([str(tasks)]), scoring, rules)
     with file.open("rb") as stream:
-        found = scorer.score_lines(place_lines(stream), str(file))
+        found = scorer.score_lines(join_lines(stream), str(file))
     rows = found.scores.to_pylist()
     wanted = list(read_episodes(file))
     assert [row["line"] for row in rows] == [line.line for line in wanted]
@@ -94,7 +94,7 @@ def test_rows_of_arrow_get_the_scores_of_lines(tmp_path: Path, times: int) -> No
                 and call.get("result", 0) is not None and call.get("error", 0) is not None
             ]  # fmt: skip
         lines = [json.dumps(record).encode() + b"\n" for record in records]
-        by_line = BatchScorer(Tasks([str(tasks)])).score_lines(place_lines(lines), "f").scores.to_pylist()
+        by_line = BatchScorer(Tasks([str(tasks)])).score_lines(join_lines(lines), "f").scores.to_pylist()
         by_row = score_batch(as_table(records), [str(tasks)]).to_pylist()
         for one, other, record in zip(by_line, by_row, records, strict=True):
             same = [name for name in one if name not in ("file", "line", "offset")]
@@ -145,7 +145,7 @@ def test_values_that_no_pattern_looks_at_are_left_out(tmp_path: Path) -> None:
     lines = [json.dumps(record).encode() for record in records]
     assert check_lines(lines, tasks, None, (), tmp_path) == (len(lines), 0)
     scorer = BatchScorer(Tasks([str(tasks)]))
-    scorer.score_lines(place_lines(lines), "f")
+    scorer.score_lines(join_lines(lines), "f")
     assert len(scorer._listed[0].known) == 1
 
 
@@ -160,5 +160,5 @@ def test_memory_of_distinct_calls_is_bounded(tmp_path: Path, monkeypatch: pytest
             for number in range(80)
         ]
         lines = [json.dumps(record).encode() + b"\n" for record in records]
-        assert scorer.score_lines(place_lines(lines), "f").scores.num_rows == 80
+        assert scorer.score_lines(join_lines(lines), "f").scores.num_rows == 80
         assert sum(len(coder.by_text) + len(coder.known) for coder in scorer._listed) < 400

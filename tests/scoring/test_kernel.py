@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,12 +76,16 @@ def test_compiled_plain_and_searched_give_the_same_bits(seed: int, monkeypatch: 
         assert searched[8] == found[8]
 
 
-def test_a_trace_and_codes_give_the_same_bits(times: int) -> None:
+def test_a_trace_and_codes_and_reading_call_by_call_give_the_same_bits(times: int) -> None:
     rng = random.Random("trace")
     for _ in range(300 * times):
         (task, calls), scoring = random_case(rng), random_scoring(rng)
+        calls = [replace(call, error="refused") if rng.random() < 0.1 else call for call in calls]
         found = score(task, calls, scoring)
         assert task.automaton.alphabet.depends_on_results is False
+        followed = metrics.follow_calls(task.automaton, calls, scoring)
+        assert list(followed) == [getattr(found, name) for name in metrics.Measured._fields]
+        flat.flat_form(task.automaton).kept.clear()
         measured = metrics.Metrics(found.trace.path, task.automaton).measure(scoring)
         assert list(measured) == [getattr(found, name) for name in metrics.Measured._fields]
         mask = tuple(int(step.kind == "harm") for step in found.trace.condensed)

@@ -105,9 +105,11 @@ class CallCodes:
         self.rows[place] = after
 
     def _number_harm(self, state: int, call: Call, reading: Reading) -> int:
+        kind = kind_of_harm(self._automaton, state, 0, call, reading)
+        if kind is not HarmKind.OUT_OF_ORDER:
+            return _KINDS[kind]  # whatever was done before
         every = (1 << len(self._automaton.alphabet.actions)) - 1
-        kinds = {kind_of_harm(self._automaton, state, done, call, reading) for done in (0, every)}
-        return _KINDS[kinds.pop()] if len(kinds) == 1 else _STEP
+        return _KINDS[kind] if kind_of_harm(self._automaton, state, every, call, reading) is kind else _STEP
 
     def _is_listed(self, tool: str) -> bool:
         alphabet = self._automaton.alphabet

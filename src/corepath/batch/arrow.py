@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from corepath.batch.coded import CodedEpisodes
-from corepath.batch.coding import TaskCoder
-from corepath.batch.lines import is_shallow
+from corepath.batch.coding import TaskCoder, read_arguments
 from corepath.batch.schema import EPISODES
 from corepath.errors import CorepathError
 from corepath.notation.call import UNANSWERED
@@ -26,6 +24,7 @@ KEY: Final = ("task", "seed", "fingerprint", "scoring")
 """The columns that decide how an episode is scored."""
 _TEXTS: Final = ("scoring", "params", "answer", "messages")
 """The columns of an episode with JSON text."""
+_NUMBERED: Final = pa.dictionary(pa.int32(), pa.string())
 _NOT_FAILED: Final = pa.array(["", '""', "null", "false"])
 """What the text of an error says if the call did not fail."""
 
@@ -53,7 +52,7 @@ class ArrowEpisodes:
     @cached_property
     def keys(self) -> tuple[list[tuple[Any, ...]], npt.NDArray[np.int64]]:
         """The distinct values of the columns in `KEY`, and the number of each row's values."""
-        columns = [self.column(name).dictionary_encode(null_encoding="encode") for name in KEY]
+        columns = [self.column(name).dictionary_encode() for name in KEY]
         numbers = _combine(columns)
         rows = _first_rows(numbers.indices, len(numbers.dictionary))
         values = [column.take(rows).to_pylist() for column in columns]
@@ -70,18 +69,17 @@ class ArrowEpisodes:
         usable &= ~_to_numpy(self._batch.column("calls").is_null()).astype(bool)
         call_keys = np.repeat(key_of, lengths)
         wrong = _to_numpy(self.calls["tool"].is_null()).astype(bool) | ~np.repeat(usable, lengths)
-        parts = [self.calls[name].dictionary_encode(null_encoding="encode") for name in ("tool", "arguments")]
-        distinct = _combine([pa.array(call_keys).dictionary_encode(), *parts, self.failed.dictionary_encode()])
+        parts = [self.calls[name].dictionary_encode() for name in ("tool", "arguments")]
+        distinct = _combine(parts, 2 * call_keys + _to_numpy(self.failed))
         first = _to_numpy(_first_rows(distinct.indices, len(distinct.dictionary)))
         numbers = np.full(len(first), -1, dtype=np.int64)
-        tools, texts = (self.calls[name].take(pa.array(first)).to_pylist() for name in ("tool", "arguments"))
-        failed = _to_numpy(self.failed)[first]
-        for place, row in enumerate(first):
+        tools, texts = (_as_text(self.calls[name].take(pa.array(first))).to_pylist() for name in ("tool", "arguments"))
+        failed, often = _to_numpy(self.failed)[first], np.bincount(_to_numpy(distinct.indices)) > 1
+        for place, row in enumerate(first.tolist()):
             coder = coders[call_keys[row]]
             if coder is not None and not wrong[row]:
-                numbers[place] = coder.number_call(
-                    tools[place], _read_arguments(texts[place]), failed=bool(failed[place])
-                )
+                call = (tools[place], texts[place], bool(failed[place]))
+                numbers[place] = coder.number_row(*call, remember=bool(often[place]))
         found = numbers[_to_numpy(distinct.indices)]
         bad = np.flatnonzero(wrong)
         usable[np.searchsorted(self.offsets, bad, side="right") - 1] = False
@@ -119,8 +117,9 @@ class ArrowEpisodes:
     @cached_property
     def failed(self) -> pa.Array:
         """Whether each call failed."""
-        error = self.calls["error"]
-        return pc.and_(pc.is_valid(error), pc.invert(pc.is_in(error, value_set=_NOT_FAILED)))
+        error = self.calls["error"].dictionary_encode()
+        failed = pc.invert(pc.is_in(error.dictionary, value_set=_NOT_FAILED))
+        return pc.fill_null(failed.take(error.indices), fill_value=False)
 
     def record(self, row: int) -> bytes:
         """Return a row as a line of an episode file. If its record is not JSON, the line is not, either."""
@@ -156,21 +155,18 @@ class _SaidInRows:
     episodes: ArrowEpisodes
     origin: npt.NDArray[np.int64]
 
+    def identify(self, calls: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        rows = pa.array(self.origin[calls])
+        said = [self.episodes.calls[name].take(rows) for name in ("arguments", "result")]
+        numbers = _combine([one.dictionary_encode() for one in [*said, self.episodes.failed.take(rows)]])
+        return _to_numpy(numbers.indices)
+
     def find_arguments(self, at: int) -> Any:
-        return _read_arguments(self.episodes.calls["arguments"][int(self.origin[at])].as_py())
+        return read_arguments(self.episodes.calls["arguments"][int(self.origin[at])].as_py())
 
     def find_result(self, at: int) -> Any:
         text = self.episodes.calls["result"][int(self.origin[at])].as_py()
         return UNANSWERED if text is None else _value_of(text)
-
-
-def _read_arguments(text: str | None) -> Any:
-    """Return the arguments that a text stands for, as `arguments_of` does."""
-    try:
-        found = msgspec.json.decode(text or "{}")
-    except ValueError:
-        found = None
-    return found if type(found) is dict and is_shallow((text or "").encode()) else arguments_of(text)
 
 
 def _flatten_calls(column: pa.Array) -> dict[str, pa.Array]:
@@ -184,13 +180,20 @@ def _flatten_calls(column: pa.Array) -> dict[str, pa.Array]:
     if missing := [name for name in ("tool", "arguments") if name not in there]:
         raise CorepathError(f"the calls lack the field '{missing[0]}'; they have {', '.join(list(there)[:20])}")
     return {
-        name: _as_text(calls.field(there[name])) if name in there else pa.nulls(len(calls), pa.string())
+        name: _as_texts(calls.field(there[name])) if name in there else pa.nulls(len(calls), pa.string())
         for name in ("tool", "arguments", "result", "error")
     }
 
 
 def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:
     return _to_numpy(pc.fill_null(pc.list_value_length(column).cast(pa.int64()), 0))
+
+
+def _as_texts(column: pa.Array) -> pa.Array:
+    """Return a column as text, or as numbers of distinct texts if it is so already."""
+    if column.type == _NUMBERED and not column.dictionary.null_count:
+        return column
+    return _as_text(column)
 
 
 def _as_text(column: pa.Array) -> pa.Array:
@@ -205,14 +208,15 @@ def _as_text(column: pa.Array) -> pa.Array:
     return pa.array([None if value is None else json.dumps(value, default=str) for value in values], pa.string())
 
 
-def _combine(columns: Sequence[pa.DictionaryArray]) -> pa.DictionaryArray:
-    """Return one number for each distinct combination of values."""
-    numbers = np.zeros(len(columns[0]), dtype=np.int64)
+def _combine(columns: Sequence[pa.DictionaryArray], numbers: npt.NDArray[np.int64] | None = None) -> pa.DictionaryArray:
+    """Return one number for each distinct combination of values, and of `numbers`. Null is a value of its own."""
+    numbers = np.zeros(len(columns[0]), dtype=np.int64) if numbers is None else numbers
     for column in columns:
         size = len(column.dictionary) + 1
+        indices = column.indices.fill_null(size - 1) if column.indices.null_count else column.indices
         if numbers.max(initial=0) > 2**62 // size:
             numbers = _to_numpy(pa.array(numbers).dictionary_encode().indices)
-        numbers = numbers * size + _to_numpy(column.indices)
+        numbers = numbers * size + _to_numpy(indices)
     return pa.array(numbers).dictionary_encode()
 
 

@@ -33,6 +33,9 @@ Ints = npt.NDArray[np.int64]
 class SaidCalls(Protocol):
     """Finds what the coded calls say, since their numbers do not."""
 
+    def identify(self, calls: Ints) -> Ints:
+        """Return a number for each of some coded calls. Calls that say the same have the same number."""
+
     def find_arguments(self, at: int) -> Any:
         """Return the arguments of the call at a place among all coded calls."""
 
@@ -123,20 +126,32 @@ class CodedEpisodes:
         here = np.where((mark > 0) & ran, np.arange(len(mark)), -1)
         last = np.concatenate(([-1], np.maximum.accumulate(here)[:-1]))[harmful]
         tools = np.frombuffer(self.table.tools, dtype=np.int64)[calls]
-        alike = (last >= first) & (tools[last] == tools[harmful])
-        for place in np.flatnonzero(alike):
-            before, again_at = int(last[place]), int(harmful[place])
-            if self._changes_nothing(before, again_at, calls):
-                again[place] = before - int(first[place])
+        alike = np.flatnonzero((last >= first) & (tools[last] == tools[harmful]))
+        before, now = last[alike], harmful[alike]
+        both = np.concatenate((before, now))
+        numbers = self.said.identify(both).tolist()
+        examples = dict(zip(numbers, both.tolist(), strict=True))
+        arguments = {number: self.said.find_arguments(at) for number, at in examples.items()}
+        known: dict[tuple[int, int], bool] = {}
+        pairs = zip(numbers[: len(now)], numbers[len(now) :], strict=True)
+        for place, key, one, other in zip(alike.tolist(), pairs, before.tolist(), now.tolist(), strict=True):
+            if key not in known:
+                same = _are_equal(arguments[key[0]], arguments[key[1]])
+                known[key] = same and self._changes_nothing(one, other, calls)
+            if known[key]:
+                again[place] = one - int(first[place])
         return again
 
     def _changes_nothing(self, first: int, second: int, calls: Ints) -> bool:
-        """Whether the call at a place only repeats an earlier one: it was refused, or its answer shows the same."""
-        if not equal(self.said.find_arguments(first), self.said.find_arguments(second)):
-            return False
+        """Whether a call with the arguments of an earlier one was refused, or its answer shows the same."""
         if self.table.failed[calls[second]]:
             return True
         return shows_same_state(self.said.find_result(first), self.said.find_result(second))
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    """Whether two values of JSON are equal. Most that differ do so for Python too, which is faster to find out."""
+    return bool(one == other) and equal(one, other)
 
 
 class _KernelRun:

@@ -14,7 +14,7 @@ from corepath.notation.call import Call
 from corepath.notation.matchers import Anything
 from corepath.scoring.options import Scoring
 from corepath.task import Task
-from corepath.values import DEEPEST
+from corepath.values import DEEPEST, arguments_of
 
 MOST_CALLS: Final = 100_000
 """The most calls that are known between two batches, and the most texts of calls."""
@@ -29,6 +29,15 @@ _write_json: Final = msgspec.json.Encoder().encode
 def options_text(scoring: Scoring) -> str | None:
     """Return all scoring options as JSON text, or None if a profile names them."""
     return json.dumps(scoring.options) if scoring.profile == "custom" else None
+
+
+def read_arguments(text: str | None) -> Any:
+    """Return the arguments that a text stands for, as `arguments_of` does."""
+    try:
+        found = msgspec.json.decode(text or "{}")
+    except ValueError:
+        found = None
+    return found if type(found) is dict and is_shallow((text or "").encode()) else arguments_of(text)
 
 
 class CallTable:
@@ -68,8 +77,8 @@ class TaskCoder:
         self.codes = self.flat.codes(scoring.errors)
         self.table = table
         self.known: dict[CallKey, int] = {}
-        self.by_text: dict[bytes, int] = {}
-        """The numbers of calls in lines by their whole text, with results and ids."""
+        self.by_text: dict[bytes | tuple[str, str | None, bool], int] = {}
+        """The numbers of calls in lines by their whole text, with results and ids, and of those in rows."""
         self._numbers: dict[tuple[int, str, bool], int] = {}
         self._decisive: dict[str, frozenset[str]] = {}
 
@@ -87,6 +96,15 @@ class TaskCoder:
             number = self.number_call(call.tool, call.arguments, failed=failed)
             if remember:
                 self.by_text[text] = number
+        return number
+
+    def number_row(self, tool: str, text: str | None, failed: bool, *, remember: bool) -> int:  # noqa: FBT001
+        """Return the number of a call in a row, with its arguments as text."""
+        number = self.by_text.get((tool, text, failed))
+        if number is None:
+            number = self.number_call(tool, read_arguments(text), failed=failed)
+            if remember:
+                self.by_text[tool, text, failed] = number
         return number
 
     def number_call(self, tool: str, arguments: Any, *, failed: bool) -> int:

@@ -19,18 +19,18 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corepath.batch.lines import place_lines
-from corepath.batch.parts import MOST_PROBLEMS, PartsFolder, ShardReport, write_part
+from corepath.batch.lines import split_lines
+from corepath.batch.parts import MOST_PROBLEMS, JoinedScores, PartsFolder, ShardReport, write_part
 from corepath.batch.scorer import BatchScorer, ScoredBatch
 from corepath.batch.shards import (
     ENDINGS,
-    ROWS,
     TRACES,
     DamagedFileError,
     Shard,
     in_batches,
     plan_shards,
     read_blocks,
+    read_rows,
 )
 from corepath.batch.spans import read_traces
 from corepath.episode import Episode
@@ -115,23 +115,30 @@ def score_files(
         if shard.number in reports:
             meter.add(shard, reports[shard.number])
     left = [shard for shard in shards if shard.number not in reports]
-    for shard, found in _score_shards(left, folder, settings, _choose_processes(processes, left)):
-        if isinstance(found, Problem):
-            report.failed.append(found)
-        else:
-            reports[shard.number] = found
-            meter.add(shard, found)
+    joined = JoinedScores(folder, shards)
+    try:
+        joined.add_finished(reports)
+        for shard, found in _score_shards(left, folder, joined, settings, _choose_processes(processes, left)):
+            if isinstance(found, Problem):
+                report.failed.append(found)
+            else:
+                reports[shard.number] = found
+                meter.add(shard, found)
+            joined.add_finished(reports)
+        if not report.failed:
+            joined.finish({"tasks": settings.tasks, "rules": settings.rules})
+    finally:
+        joined.abandon()
     _sum_up(report, shards, reports)
-    if not report.failed:
-        folder.join(shards, reports, {"tasks": settings.tasks, "rules": settings.rules})
     report.seconds = time.monotonic() - began
     return report
 
 
-def score_shard(shard: Shard, part: Path, scorer: BatchScorer) -> ShardReport:
-    """Score a shard and write its part. Raises `OSError` if the part cannot be written."""
+def score_shard(shard: Shard, part: Path, scorer: BatchScorer, joined: JoinedScores | None = None) -> ShardReport:
+    """Score a shard and write its part, and what is joined in the same process. Raises `OSError` if that fails."""
     counts = _ShardCounts()
-    return write_part(part, counts.count(_score_batches(shard, scorer, counts)), counts.report)
+    batches = counts.count(_score_batches(shard, scorer, counts))
+    return write_part(part, batches if joined is None else joined.take_batches(shard, batches), counts.report)
 
 
 @dataclass
@@ -174,11 +181,11 @@ def _score_batches(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> I
 def _score_lines(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
     packed = shard.file.endswith(ENDINGS)
     offset = None if packed else 0 if shard.begin == 0 else _first_offset(shard)
-    for lines in read_blocks(shard):
-        placed = place_lines(lines, counts.lines + 1, offset)
+    for block in read_blocks(shard):
+        lines = split_lines(block, counts.lines + 1, offset)
         counts.lines += len(lines)
-        offset = None if offset is None else offset + sum(map(len, lines))
-        yield scorer.score_lines(placed, shard.file)
+        offset = None if offset is None else offset + len(block)
+        yield scorer.score_lines(lines, shard.file)
 
 
 def _score_traces(shard: Shard, scorer: BatchScorer) -> Iterator[ScoredBatch]:
@@ -202,12 +209,10 @@ def _first_offset(shard: Shard) -> int:
 
 def _score_rows(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
     try:
-        with pq.ParquetFile(shard.file, pre_buffer=False) as file:
-            groups = range(shard.begin, shard.end)
-            for batch in file.iter_batches(ROWS, groups, use_threads=False):
-                scored = scorer.score_table(batch, shard.file, counts.lines + 1)
-                counts.lines += batch.num_rows
-                yield scored
+        for batch in read_rows(shard):
+            scored = scorer.score_table(batch, shard.file, counts.lines + 1)
+            counts.lines += batch.num_rows
+            yield scored
     except (OSError, pa.ArrowException) as error:
         raise DamagedFileError(f"cannot be read: {error}") from None
     except CorepathError as error:
@@ -221,14 +226,14 @@ def _choose_processes(wanted: int | None, shards: Sequence[Shard]) -> int:
 
 
 def _score_shards(
-    shards: Sequence[Shard], folder: PartsFolder, settings: Settings, processes: int
+    shards: Sequence[Shard], folder: PartsFolder, joined: JoinedScores, settings: Settings, processes: int
 ) -> Iterator[tuple[Shard, ShardReport | Problem]]:
     """Score shards, and yield each as soon as it is finished."""
     if processes == 1:
         scorer = settings.make_scorer()
         for shard in shards:
             with _no_garbage():
-                found = _try_shard(lambda one: score_shard(one, folder.part(one.number), scorer), shard)
+                found = _try_shard(lambda one: score_shard(one, folder.part(one.number), scorer, joined), shard)
             yield shard, found
         return
     with ProcessPoolExecutor(

@@ -6,10 +6,12 @@ A line in an unusual form, e.g. with unknown keys, is read as every other comman
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, count, repeat
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from corepath.values import DEEPEST
 
@@ -78,8 +80,30 @@ FACTS: Final = ("ended", "failure", "fault", "no_agent_actions", "reward", "usag
 """The keys that say what an episode cost, how it ended and where it comes from."""
 
 
-PlacedLine = tuple[int, int | None, bytes]
-"""A line of a file: its number from 1, the bytes before it, and its text. In a packed file, the bytes are None."""
+@dataclass(frozen=True)
+class Lines:
+    """Lines of a file, one after another in `block`. `starts` says where each begins, and where the last one ends.
+
+    `first` is the number of the first line, from 1. `offset` is how many bytes come before it in the file. In a packed
+    file, it is None.
+    """
+
+    block: bytes
+    starts: npt.NDArray[np.int64]
+    first: int = 1
+    offset: int | None = 0
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, place: int) -> bytes:
+        return self.block[self.starts[place] : self.starts[place + 1]]
+
+    def is_blank(self, place: int) -> bool:
+        """Whether there is nothing in a line."""
+        return self[place].strip() in (b"", b"\xef\xbb\xbf")
+
+
 _NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _decode: Final = msgspec.json.Decoder(EpisodeLine).decode
 _decode_lines: Final = msgspec.json.Decoder(EpisodeLine).decode_lines
@@ -97,9 +121,9 @@ def parse_line(text: bytes) -> EpisodeLine | None:
 
 
 def parse_lines(texts: Sequence[bytes]) -> list[EpisodeLine | None]:
-    """Parse lines as `parse_line` does, all at once if nothing is wrong with any of them."""
+    """Parse lines as `parse_line` does, all at once if nothing is wrong with any of them. None of them is blank."""
     try:
-        found: list[EpisodeLine | None] = [*_decode_lines(b"".join(texts))]
+        found: list[EpisodeLine | None] = [*_decode_lines(b"\n".join(texts))]
     except (ValueError, RecursionError):
         found = []
     if len(found) != len(texts):
@@ -127,11 +151,14 @@ def is_failed(error: Any) -> bool:
     return error is not None and error is not False and error != ""
 
 
-def place_lines(lines: Iterable[bytes], first: int = 1, offset: int | None = 0) -> list[PlacedLine]:
-    """Number the lines of a file, and leave out blank ones. In a packed file, `offset` is None."""
-    texts = [*lines]
-    offsets = repeat(None) if offset is None else accumulate(map(len, texts), initial=offset)
-    placed: list[PlacedLine] = [*zip(count(first), offsets, texts, strict=False)]
-    if min(map(len, texts), default=5) > 4:
-        return placed
-    return [one for one in placed if one[2].strip() not in (b"", b"\xef\xbb\xbf")]
+def split_lines(block: bytes, first: int = 1, offset: int | None = 0) -> Lines:
+    """Split a part of a file into lines."""
+    ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")) + 1
+    rest = [len(block)] if block and not block.endswith(b"\n") else []
+    return Lines(block, np.concatenate(([0], ends, rest)).astype(np.int64), first, offset)
+
+
+def join_lines(texts: Iterable[bytes]) -> Lines:
+    """Put the texts of lines together. They may have line ends or not."""
+    known = [*texts]
+    return Lines(b"".join(known), np.cumsum([0, *map(len, known)], dtype=np.int64))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -14,12 +15,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corepath.batch.schema import SCORES
+from corepath.batch.shards import Shard
 from corepath.errors import CorepathError
 
 PARTS: Final = ".parts"
 """The ending of the folder beside the file of scores."""
-ROW_GROUP: Final = 20_000
+ROW_GROUP: Final = 100_000
 """How many rows a row group of scores has, however the input was split."""
+_COUNTED: Final = ("line", "offset")
+"""Columns that grow from row to row: their differences take the least time and space. Others repeat their values."""
 MOST_PROBLEMS: Final = 1_000
 """How many problems of a shard are kept in words. All are counted, and stand in the scores."""
 _REPORT: Final = b"corepath"
@@ -84,35 +88,84 @@ class PartsFolder:
             return None
         return ShardReport(**json.loads(metadata[_REPORT]))
 
-    def join(self, shards: Sequence[Any], reports: Mapping[int, ShardReport], about: Mapping[str, Any]) -> None:
-        """Write the scores of all shards into one file, and delete the folder. The file says what it is `about`."""
-
-        def write(file: Path) -> None:
-            with pq.ParquetWriter(file, SCORES, compression="zstd", version="2.6") as writer:
-                for batch in _in_row_groups(self._read_parts(shards, reports)):
-                    writer.write_table(batch, row_group_size=ROW_GROUP)
-                writer.add_key_value_metadata({f"corepath.{name}": json.dumps(value) for name, value in about.items()})
-
-        _write_whole(self.out, write)
-        self.delete()
-
-    def _read_parts(self, shards: Sequence[Any], reports: Mapping[int, ShardReport]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of all shards. Lines are counted from the beginning of their file."""
-        before: dict[str, int] = {}
-        for shard in shards:
-            first = before.get(shard.file, 0)
-            before[shard.file] = first + reports[shard.number].lines
-            with pa.OSFile(str(self.part(shard.number))) as stream, pa.ipc.open_file(stream, options=_READING) as part:
-                for number in range(part.num_record_batches):
-                    batch = part.get_batch(number)
-                    lines = pc.add(batch.column("line"), first)
-                    yield batch.set_column(batch.schema.get_field_index("line"), SCORES.field("line"), lines)
+    def read_part(self, number: int) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a finished shard."""
+        with pa.OSFile(str(self.part(number))) as stream, pa.ipc.open_file(stream, options=_READING) as part:
+            for place in range(part.num_record_batches):
+                yield part.get_batch(place)
 
     def delete(self) -> None:
         """Delete the folder."""
         for file in self.path.iterdir():
             file.unlink()
         self.path.rmdir()
+
+
+class JoinedScores:
+    """The file of scores while it is written. It gets the rows of each shard as soon as all before it are there.
+
+    It stands in the folder of parts, and moves to its place once it is whole.
+    """
+
+    def __init__(self, folder: PartsFolder, shards: Sequence[Shard]) -> None:
+        self._folder, self._shards = folder, shards
+        self._file = folder.path / f"joined.{os.getpid()}.tmp"
+        self._next = 0
+        self._is_there = False
+        self._lines: dict[str, int] = {}
+        self._waiting: list[pa.RecordBatch] = []
+        self._rows = 0
+        self._writer = pq.ParquetWriter(
+            self._file, SCORES, compression="zstd", version="2.6", write_statistics=["file", *_COUNTED],
+            use_dictionary=[name for name in _list_columns() if name not in _COUNTED],
+            column_encoding=dict.fromkeys(_COUNTED, "DELTA_BINARY_PACKED"),
+        )  # fmt: skip
+
+    def take_batches(self, shard: Shard, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the batches of a shard, and add them on the way if it is the next one."""
+        self._is_there = shard.number == self._next
+        for batch in batches:
+            if self._is_there:
+                self._add(shard, batch)
+            yield batch
+
+    def add_finished(self, reports: Mapping[int, ShardReport]) -> None:
+        """Add the next shards as far as they are finished."""
+        while self._next < len(self._shards) and self._next in reports:
+            shard = self._shards[self._next]
+            if not self._is_there:
+                for batch in self._folder.read_part(shard.number):
+                    self._add(shard, batch)
+            self._lines[shard.file] = self._lines.get(shard.file, 0) + reports[self._next].lines
+            self._next, self._is_there = self._next + 1, False
+
+    def _add(self, shard: Shard, batch: pa.RecordBatch) -> None:
+        """Add rows. Their lines are counted from the beginning of their file."""
+        lines = pc.add(batch.column("line"), self._lines.get(shard.file, 0))
+        self._waiting.append(batch.set_column(SCORES.get_field_index("line"), SCORES.field("line"), lines))
+        self._rows += batch.num_rows
+        while self._rows >= ROW_GROUP:
+            self._write(ROW_GROUP)
+
+    def _write(self, rows: int) -> None:
+        joined = pa.Table.from_batches(self._waiting, SCORES)
+        self._writer.write_table(joined.slice(0, rows), row_group_size=ROW_GROUP)
+        self._waiting, self._rows = joined.slice(rows).to_batches(), self._rows - rows
+
+    def finish(self, about: Mapping[str, Any]) -> None:
+        """Move the file to its place, and delete the folder. The file says what it is `about`."""
+        if self._rows:
+            self._write(self._rows)
+        self._writer.add_key_value_metadata({f"corepath.{name}": json.dumps(value) for name, value in about.items()})
+        self._writer.close()
+        _move(self._file, self._folder.out)
+        self._folder.delete()
+
+    def abandon(self) -> None:
+        """Delete what is written. The parts stay."""
+        with suppress(OSError):
+            self._writer.close()
+        self._file.unlink(missing_ok=True)
 
 
 def write_part(file: Path, batches: Iterable[pa.RecordBatch], report: Any) -> ShardReport:
@@ -138,26 +191,24 @@ def _write_whole(file: Path, write: Any) -> None:
     unfinished = file.with_name(f"{file.name}.{os.getpid()}.tmp")
     try:
         write(unfinished)
-        with unfinished.open("rb") as written:
-            os.fsync(written.fileno())
-        unfinished.replace(file)
+        _move(unfinished, file)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
-def _in_row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Put batches together into tables of `ROW_GROUP` rows."""
-    waiting: list[pa.RecordBatch] = []
-    size = 0
-    for batch in batches:
-        waiting.append(batch)
-        size += batch.num_rows
-        while size >= ROW_GROUP:
-            joined = pa.Table.from_batches(waiting, SCORES)
-            yield joined.slice(0, ROW_GROUP)
-            waiting, size = joined.slice(ROW_GROUP).to_batches(), size - ROW_GROUP
-    if size:
-        yield pa.Table.from_batches(waiting, SCORES)
+def _list_columns() -> Iterator[str]:
+    """Yield the names of the columns of scores as Parquet has them."""
+    for column in SCORES:
+        if pa.types.is_list(column.type):
+            yield from (f"{column.name}.list.element.{one.name}" for one in column.type.value_type)
+        else:
+            yield column.name
+
+
+def _move(unfinished: Path, file: Path) -> None:
+    with unfinished.open("rb") as written:
+        os.fsync(written.fileno())
+    unfinished.replace(file)
 
 
 def _name_difference(known: Any, plan: Mapping[str, Any]) -> str:

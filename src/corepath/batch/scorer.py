@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from corepath.batch.arrow import ArrowEpisodes
 from corepath.batch.coded import CodedEpisodes
 from corepath.batch.coded_lines import CUT_OUT, KeptLines, cut_lines
 from corepath.batch.coding import MOST_CALLS, CallTable, TaskCoder, options_text
-from corepath.batch.lines import EpisodeLine, PlacedLine, parse_line, parse_lines
+from corepath.batch.lines import EpisodeLine, Lines, join_lines, parse_line, parse_lines
 from corepath.batch.schema import SCORES
 from corepath.episode import Episode, exclusion, reward_of, trace_of, typed_fields, usage_of
 from corepath.errors import CorepathError, Problem
@@ -59,24 +60,26 @@ class BatchScorer:
         self._coders: dict[tuple[Any, ...], TaskCoder | None] = {}
         self._listed: list[TaskCoder] = []
 
-    def score_lines(self, lines: Iterable[PlacedLine], file: str) -> ScoredBatch:
-        """Score lines of an episode file."""
+    def score_lines(self, lines: Lines, file: str) -> ScoredBatch:
+        """Score lines of an episode file. Blank ones are left out."""
         self._forget()
-        kept, others = KeptLines([*lines]), _OtherRows()
+        kept, others = KeptLines(lines), _OtherRows()
         coded = CodedEpisodes(self._table, self._listed, kept)
         for place in self._code_together(kept, coded):
-            if not self._code_line(place, kept, coded):
-                number, offset, text = kept.lines[place]
-                self._score_other(others, place, text, {"file": file, "line": number, "offset": offset})
+            if not lines.is_blank(place) and not self._code_line(place, kept, coded):
+                offset = None if lines.offset is None else lines.offset + int(lines.starts[place])
+                where = {"file": file, "line": lines.first + place, "offset": offset}
+                self._score_other(others, place, lines[place], where)
         coded.places, coded.known = kept.places, kept.columns(file)
         return _join(coded, others)
 
     def _code_together(self, kept: KeptLines, coded: CodedEpisodes) -> list[int]:
         """Code all lines that can be cut into calls, and return the places of the others."""
-        cut = cut_lines([text for _, _, text in kept.lines])
-        lines = parse_lines(cut.around)
-        coders = [None if line is None or line.calls != CUT_OUT else self._coder_of(line) for line in lines]
-        coder_of = np.array([-1 if coder is None else coder.number for coder in coders], dtype=np.int64)
+        cut = cut_lines(kept.lines)
+        around = parse_lines(cut.around)
+        coders = [None if line is None or line.calls != CUT_OUT else self._coder_of(line) for line in around]
+        numbers = np.array([-1 if coder is None else coder.number for coder in coders], dtype=np.int64)
+        coder_of = numbers[cut.around_of]
         found = cut.number_calls(coder_of, self._listed)
         usable = cut.find_usable(found.numbers)
         lengths = np.diff(cut.offsets)
@@ -85,7 +88,7 @@ class BatchScorer:
         coded.offsets.frombytes(np.cumsum(lengths[usable]).tobytes())
         coded.coder_of.frombytes(coder_of[usable].tobytes())
         kept.add_calls(found.texts, found.text_of[calls])
-        self._keep(cut.rows[usable].tolist(), [lines[number] for number in np.flatnonzero(usable)], kept, coded)
+        self._keep(cut.rows[usable], around, cut.around_of[usable], kept, coded)
         left = np.ones(len(kept.lines), dtype=bool)
         left[cut.rows[usable]] = False
         places: list[int] = np.flatnonzero(left).tolist()
@@ -93,7 +96,7 @@ class BatchScorer:
 
     def _code_line(self, place: int, kept: KeptLines, coded: CodedEpisodes) -> bool:
         """Code a line by itself. Returns False, and adds nothing, if it is in an unusual form or wrong."""
-        line = parse_line(kept.lines[place][2])
+        line = parse_line(kept.lines[place])
         coder = None if line is None else self._coder_of(line)
         if line is None or coder is None or not isinstance(line.calls, list):
             return False
@@ -105,17 +108,26 @@ class BatchScorer:
         coded.offsets.append(len(coded.calls))
         coded.coder_of.append(coder.number)
         kept.add_calls(texts, np.arange(len(texts)))
-        self._keep([place], [line], kept, coded)
+        self._keep(np.array([place]), [line], np.array([0]), kept, coded)
         return True
 
-    def _keep(self, places: list[int], lines: Sequence[Any], kept: KeptLines, coded: CodedEpisodes) -> None:
+    def _keep(
+        self,
+        places: npt.NDArray[np.int64],
+        around: Sequence[EpisodeLine | None],
+        around_of: npt.NDArray[np.int64],
+        kept: KeptLines,
+        coded: CodedEpisodes,
+    ) -> None:
         """Note what coded lines say beside their calls."""
         first = len(kept.places)
-        kept.add(places, lines)
+        kept.add(places, around, around_of)
         asks = any(coder.has_answer for coder in self._listed)
-        for number, line in enumerate(lines, start=first):
-            if asks or line.has_facts:
-                coded.facts[number] = _line_facts(line, self._listed[coded.coder_of[number]])
+        is_asked = np.array([line is not None and (asks or line.has_facts) for line in around], dtype=bool)
+        for number in map(int, np.flatnonzero(is_asked[around_of])):
+            line, coder = around[around_of[number]], self._listed[coded.coder_of[first + number]]
+            assert line is not None
+            coded.facts[first + number] = _line_facts(line, coder)
 
     def score_table(self, batch: pa.RecordBatch, file: str | None = None, first: int = 1) -> ScoredBatch:
         """Score the rows of a batch in the schema of episodes. `first` is the number of its first row."""
@@ -149,7 +161,7 @@ class BatchScorer:
             else:
                 self._score_episode(others, one[0], {**one[1], "episode": episode_json(one[0])})
             others.places.append(place)
-        return _join(CodedEpisodes(self._table, self._listed, KeptLines([])), others)
+        return _join(CodedEpisodes(self._table, self._listed, KeptLines(join_lines([]))), others)
 
     def _forget(self) -> None:
         """Forget all calls if there are very many, so that memory does not grow with the input."""
@@ -268,7 +280,7 @@ def _join(coded: CodedEpisodes, others: _OtherRows) -> ScoredBatch:
     if not parts:
         return ScoredBatch(pa.RecordBatch.from_pylist([], schema=SCORES))
     joined = pa.Table.from_batches(parts)
-    places = np.array([*coded.places, *others.places])
+    places = np.concatenate((np.asarray(coded.places, dtype=np.int64), np.array(others.places, dtype=np.int64)))
     if np.any(np.diff(places) < 0):
         joined = joined.take(pa.array(np.argsort(places, kind="stable")))
     return ScoredBatch(joined.combine_chunks().to_batches()[0], tuple(others.problems), others.ordinary)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Final, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 from corepath.errors import CorepathError, InputError, no_such_file
 from corepath.importers.compressed import open_bytes
 from corepath.values import parse_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 SHARD_BYTES: Final = 8 << 20
 """The size of a shard of a file that can be split."""
@@ -134,10 +139,10 @@ class DamagedFileError(Exception):
 
 def read_lines(shard: Shard) -> Iterator[bytes]:
     """Yield the lines that begin in a shard. Raises `DamagedFileError` if the file cannot be read to its end."""
-    return chain.from_iterable(read_blocks(shard))
+    return chain.from_iterable(map(BytesIO, read_blocks(shard)))
 
 
-def read_blocks(shard: Shard) -> Iterator[list[bytes]]:
+def read_blocks(shard: Shard) -> Iterator[bytes]:
     """Yield the lines that begin in a shard, some MB at a time.
 
     Raises `DamagedFileError` if the file cannot be read to its end, after all lines before that.
@@ -154,17 +159,19 @@ def read_blocks(shard: Shard) -> Iterator[list[bytes]]:
         raise DamagedFileError(error.problems[0].message) from None
 
 
-def _blocks_between(stream: IO[bytes], begin: int, end: int) -> Iterator[list[bytes]]:
+def _blocks_between(stream: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
     at = begin
     if begin:
         stream.seek(begin - 1)
         at += len(stream.readline()) - 1  # a line that began before belongs to the shard before
-    while at < end and (lines := stream.readlines(min(end - at, BLOCK_BYTES))):
-        yield lines
-        at += sum(map(len, lines))
+    while at < end and (block := stream.read(min(end - at, BLOCK_BYTES))):
+        if not block.endswith(b"\n"):
+            block += stream.readline()
+        yield block
+        at += len(block)
 
 
-def _unpacked_blocks(stream: IO[bytes]) -> Iterator[list[bytes]]:
+def _unpacked_blocks(stream: IO[bytes]) -> Iterator[bytes]:
     lines: list[bytes] = []
     size = 0
     try:
@@ -172,12 +179,48 @@ def _unpacked_blocks(stream: IO[bytes]) -> Iterator[list[bytes]]:
             lines.append(line)
             size += len(line)
             if size >= BLOCK_BYTES:
-                yield lines
+                yield b"".join(lines)
                 lines, size = [], 0
     except (OSError, InputError):
-        yield lines
+        yield b"".join(lines)
         raise
-    yield lines
+    yield b"".join(lines)
+
+
+def read_rows(shard: Shard) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a shard of Parquet. Raises `pyarrow.ArrowException` or `OSError` if they cannot be read."""
+    import pyarrow.parquet as pq  # noqa: PLC0415  # slow to import
+
+    groups = range(shard.begin, shard.end)
+    with pq.ParquetFile(shard.file, pre_buffer=False) as file:
+        rows = sum(file.metadata.row_group(group).num_rows for group in groups)
+        if 2 * rows < ROWS * len(groups):  # many small row groups, which are better read together
+            yield from file.iter_batches(ROWS, groups, use_threads=False)
+            return
+        columns = map(file.schema.column, range(len(file.schema)))
+        texts = [one.path for one in columns if one.path.startswith("calls.") and one.physical_type == "BYTE_ARRAY"]
+        with pq.ParquetFile(shard.file, metadata=file.metadata, pre_buffer=False, read_dictionary=texts) as numbered:
+            for group in groups:
+                yield from _read_group(numbered, file, group)
+
+
+def _read_group(numbered: pq.ParquetFile, plain: pq.ParquetFile, group: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a row group, the texts of calls as numbers of distinct texts.
+
+    A text of which there are too many is not stored so. Arrow cannot read it as numbers if it is nested, and says so.
+    """
+    import pyarrow as pa  # noqa: PLC0415  # slow to import
+
+    done = 0
+    try:
+        for batch in numbered.iter_batches(ROWS, [group], use_threads=False):
+            yield batch
+            done += batch.num_rows
+    except pa.ArrowNotImplementedError:
+        for batch in plain.iter_batches(ROWS, [group], use_threads=False):
+            if done < batch.num_rows:
+                yield batch.slice(done)
+            done = max(0, done - batch.num_rows)
 
 
 def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corepath.batch.files import Settings
-from corepath.batch.lines import place_lines
+from corepath.batch.lines import join_lines
 from corepath.batch.schema import SCORES
 from corepath.batch.scorer import BatchScorer
 from corepath.batch.spans import read_traces
@@ -107,7 +107,7 @@ def _list(names: Names) -> tuple[str, ...]:
 def _score(batch: pa.RecordBatch, scorer: BatchScorer) -> pa.RecordBatch:
     if "record" in batch.schema.names and not {"task", "calls"} & set(batch.schema.names):
         texts = batch.column("record").cast(pa.binary()).fill_null(b"null").to_pylist()
-        scores = scorer.score_lines(place_lines(texts), "").scores
+        scores = scorer.score_lines(join_lines(texts), "").scores
         batch = batch.take(pc.subtract(scores.column("line"), 1))  # without blank lines
     else:
         scores = scorer.score_table(batch).scores

@@ -83,6 +83,8 @@ def prefix_criticality(harm, n, beta):
         if harm[k]:
             total += weight
         weight *= beta
+    if total == 0.0:
+        return 1.0
     found = 1.0 - (1.0 - beta) / (1.0 - beta**n) * total
     return found if found > 0.0 else 0.0
 
@@ -94,46 +96,24 @@ def composite(pc, inversions, matched, lam, fallback):
     return lam * pc + (1.0 - lam) * (pc if fallback < 0 else fallback)
 
 
-def distance_by_bits(graph, begin, m, n, place):
-    """The Levenshtein distance of x to the golden path of `m` symbols at `begin` in `graph`.
+def compare_by_bits(graph, begin, m, n, place):
+    """Compare x with the golden path of `m` symbols at `begin`: return the distance, the matches and the inversions.
 
-    A column of the table is two words of bits (Myers, Hyyrö). `place` holds a word for each symbol: the places where x
-    has it.
+    A column of the Levenshtein table is two words of bits (Myers, Hyyrö). `place` holds a word for each symbol: the
+    places where x has it. Each symbol of the path is matched with the first equal token of x that is still unmatched.
     """
-    if n == 0:
-        return m
     one = 1  # a word, and not an int of C
     mask = (one << n) - 1
-    top = one << (n - 1)
+    high = n - 1 if n else 0
     up = mask
     down = 0
-    distance = n
-    for j in range(begin, begin + m):
-        same = place[graph[j]]
-        vertical = same | down
-        horizontal = (((same & up) + up) ^ up) | same
-        more = down | ~(horizontal | up)
-        less = up & horizontal
-        if more & top:
-            distance += 1
-        elif less & top:
-            distance -= 1
-        more = (more << 1) | 1
-        up = ((less << 1) | ~(vertical | more)) & mask
-        down = more & vertical & mask
-    return distance
-
-
-def match_by_bits(graph, begin, m, place):
-    """Match x with a golden path, and return the number of matches and of inversions.
-
-    Each symbol of the path is matched with the first equal token of x that is still unmatched.
-    """
     used = 0
+    distance = n
     matched = 0
     inversions = 0
     for j in range(begin, begin + m):
-        free = place[graph[j]] & ~used
+        same = place[graph[j]]
+        free = same & ~used
         if free:
             bit = free & -free
             matched += 1
@@ -142,26 +122,47 @@ def match_by_bits(graph, begin, m, place):
             while later:
                 later &= later - 1
                 inversions += 1
-    return matched, inversions
+        vertical = same | down
+        horizontal = (((same & up) + up) ^ up) | same
+        more = down | ~(horizontal | up)
+        less = up & horizontal
+        distance += (more >> high & 1) - (less >> high & 1)
+        more = (more << 1) | 1
+        up = ((less << 1) | ~(vertical | more)) & mask
+        down = more & vertical & mask
+    return (distance if n else m), matched, inversions
 
 
 def list_by_bits(graph, x, n, lam, fallback, place, out, o):
-    """PC and PC-KTC over the listed golden paths, for an x of at most 62 tokens."""
+    """PC and PC-KTC over the listed golden paths, for an x of at most 62 tokens.
+
+    A path of the same length is skipped if it is not closer to x than the best one so far, and has as many matches and
+    no fewer inversions: it cannot score higher.
+    """
     best = -1.0
     both = -1.0
     one = 1
     for i in range(n):
         place[x[i]] |= one << i
+    length = -1
+    least = 0
+    most = 0
+    fewest = 0
     for g in range(graph[15], graph[15] + graph[4]):
-        begin = graph[16] + graph[g]
         m = graph[g + 1] - graph[g]
-        pc = similarity(distance_by_bits(graph, begin, m, n, place), n, m)
-        matched, inversions = match_by_bits(graph, begin, m, place)
+        distance, matched, inversions = compare_by_bits(graph, graph[16] + graph[g], m, n, place)
+        if m == length and matched == most and distance >= least and inversions >= fewest:
+            continue
+        pc = similarity(distance, n, m)
         value = composite(pc, inversions, matched, lam, fallback)
         if pc > best:
             best = pc
         if value > both:
             both = value
+            length = m
+            least = distance
+            most = matched
+            fewest = inversions
     for i in range(n):
         place[x[i]] = 0
     out[o] = best
@@ -292,12 +293,13 @@ def follow_repairs(graph, x, stays, before, n, edge, hit, drop, columns, own):
             corner = old
 
 
-def find_closest(graph, node, x, stays, before, n, repairs, columns, live):
+def find_closest(graph, node, x, stays, before, n, repairs, more, columns, live):
     """1 − NLD of the closest reference: a golden path from `node`, with `repairs` after the repaired path.
 
-    Minimises the ratio d / (n + ℓ) by Dinkelbach's method, as `alignment` describes it.
+    Minimises the ratio d / (n + ℓ) by Dinkelbach's method, as `alignment` describes it. A reference is at most `more`
+    tokens longer than the longest golden path.
     """
-    scale = graph[3] + (n if repairs else 0) + 1
+    scale = graph[3] + more + 1
     a = 0
     b = 1
     distance = -1
@@ -312,7 +314,7 @@ def find_closest(graph, node, x, stays, before, n, repairs, columns, live):
         if repairs:
             follow_repairs(graph, x, stays, before, n, edge, hit, drop, columns, node * width)
         value = follow_graph(graph, node, x, n, edge, hit, drop, columns, live)
-        theirs = (scale - value % scale) % scale
+        theirs = (scale - value % scale) % scale  # the same if % has the sign of value, as in C
         found = ((value + theirs) // scale + a * theirs) // b
         if distance >= 0 and found * (n + length) >= distance * (n + theirs):
             break
@@ -375,14 +377,16 @@ def measure(graph, x, harm, stays, before, n, calls, end, options, place, column
     elif graph[4] or work > most:
         todo = 3
     else:
-        out[o] = find_closest(graph, graph[2], x, stays, before, n, False, columns, live)
+        out[o] = find_closest(graph, graph[2], x, stays, before, n, False, 0, columns, live)
         todo = 2
     if progress == n and graph[17]:
         out[o + 6] = similarity(missing, n, n + missing)
     elif work + 1.0 * n * n > most:
         todo |= 4
     else:
-        out[o + 6] = find_closest(graph, graph[graph[7] + end], x, stays, before, n, True, columns, live)
+        # Progress and what is left to do are a golden path together. Only harm that becomes a self-loop is more.
+        node = graph[graph[7] + end]
+        out[o + 6] = find_closest(graph, node, x, stays, before, n, True, n - progress, columns, live)
     if options[3] and todo & 5 == 0 and out[o] > out[o + 6]:
         out[o + 6] = out[o]
     out[o + 11] = todo

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.condensation import Path
 from corepath.automaton.flat import FlatAutomaton, flat_form
-from corepath.automaton.step import Token
+from corepath.automaton.step import Kind, Token, effect
 from corepath.notation.call import Call
 from corepath.scoring import kernel
 from corepath.scoring.alignment import ClosestReference
@@ -176,10 +176,30 @@ def measure_calls(automaton: Automaton, calls: Sequence[Call], scoring: Scoring)
     return finish(work.out, 0, metrics.search(todo, scoring))
 
 
+def follow_calls(automaton: Automaton, calls: Sequence[Call], scoring: Scoring) -> Measured:
+    """Compute the same metrics on an automaton that is too large to code its calls, without making steps."""
+    state, errors = automaton.start, scoring.errors
+    x: list[int] = []
+    harm: list[int] = []
+    before: list[int] = []
+    unknown = len(automaton.alphabet.actions)
+    for call in calls:
+        failed = call.failed and errors != "as_called"
+        reading = automaton.alphabet.read(call, {}, {}, failed=failed)
+        kind, after = effect(automaton, state, call, reading, failed=failed)
+        is_harm = kind is Kind.HARM or (failed and errors == "harmful")
+        if is_harm or kind is Kind.PROGRESS:
+            x.append(unknown if reading.symbol is None else reading.symbol)
+            harm.append(int(is_harm))
+            before.append(state)
+        state = after
+    return Metrics(make_path(automaton, x, harm, before, state, len(calls)), automaton).measure(scoring)
+
+
 def make_path(
     automaton: Automaton, x: Sequence[int], harm: Sequence[int], before: Sequence[int], end: int, length: int
 ) -> Path:
-    """Convert what the kernel condensed to a path. All calls that fit no action become the same token."""
+    """Convert a condensed run to a path. All calls that fit no action become the same token."""
     symbols = len(automaton.alphabet.actions)
     tokens: list[Token] = [symbol if symbol < symbols else UNKNOWN for symbol in x]
     mask = tuple(harm)

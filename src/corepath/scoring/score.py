@@ -21,7 +21,7 @@ from corepath.rules.verdict import Verdict
 from corepath.scoring.baselines import baselines
 from corepath.scoring.causes import find_roots
 from corepath.scoring.evidence import Harm, Reference, list_harms, name_reference
-from corepath.scoring.metrics import Measured, Metrics, measure_calls
+from corepath.scoring.metrics import Measured, Metrics, follow_calls, measure_calls
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.rules import breaches_of, describe_verdict, find_broken, judge_on_task
 from corepath.scoring.tracing import trace_task
@@ -201,18 +201,24 @@ def _measure(
 ) -> tuple[Measured, Callable[[], Trace]]:
     """Compute the metrics of calls, and return them with a function that makes the trace.
 
-    If calls mean the same whatever was called before, their codes are enough, and the trace is made when it is needed.
+    If calls mean the same whatever was called before, the trace is made only when it is needed.
     """
     trace = partial(trace_task, task, calls, params, scoring.errors, replayed, breaches)
-    if is_coded(task) and not breaches:
-        return measure_calls(task.automaton, calls, scoring), trace
+    if reads_alone(task) and not breaches:
+        measure = measure_calls if is_coded(task) else follow_calls
+        return measure(task.automaton, calls, scoring), trace
     made = trace()
     return Metrics(made.path, task.automaton).measure(scoring), lambda: made
 
 
-def is_coded(task: Task) -> bool:
+def reads_alone(task: Task) -> bool:
     """Whether a call to a task means the same whatever was called before: no policy, variable or result matters."""
-    return not (task.policies and task.simulator is not None) and flat_form(task.automaton).is_coded
+    return not (task.policies and task.simulator is not None) and not task.automaton.alphabet.depends_on_results
+
+
+def is_coded(task: Task) -> bool:
+    """Whether calls to a task can be coded: they mean the same whatever was called before, and it is not too large."""
+    return reads_alone(task) and flat_form(task.automaton).is_coded
 
 
 def match_answer(task: Task, answer: Any, params: Mapping[str, Any] | None) -> bool | None:
