@@ -49,7 +49,7 @@ peers: .venv-peers/.ready
 
 .venv-peers/.ready:
 	@$(PYTHON) -m venv --clear $(@D)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check agentevals pm4py
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check agentevals aalpy pm4py
 	@touch $@
 
 # The tests of the command line and the kernel with the lowest versions that pyproject.toml allows, then those of the

@@ -7,7 +7,23 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import batch, browser, earlier, equality, imports, kernel, proofs, report, rules, runs, spans, task_sets
+from benchmarks import (
+    batch,
+    browser,
+    earlier,
+    equality,
+    imports,
+    kernel,
+    learn,
+    learn_against,
+    learn_speed,
+    proofs,
+    report,
+    rules,
+    runs,
+    spans,
+    task_sets,
+)
 from benchmarks.claims import Claim
 
 BENCHMARKS = {
@@ -40,6 +56,11 @@ BENCHMARKS = {
     "equality": equality.same_values,
     "repetition": equality.repetition,
     "tasks": task_sets.large_task_sets,
+    "learn": learn.learned_worlds,
+    "learn_tau": learn.learned_conversations,
+    "learn_peers": learn_against.learned_peers,
+    "learn_speed": learn_speed.learned_speed,
+    "learn_odd": learn_speed.learned_odd_runs,
 }
 
 

@@ -115,6 +115,8 @@ class Arrangement:
                 for part in self.parts:
                     found = _add(found, part.lengths)
                 return found
+        if self.form is Form.ONE_BY_ONE:
+            return self._lengths_in_turn()
         found = {0: 1}
         for part in self.parts:
             longer: dict[int, int] = {}
@@ -122,8 +124,33 @@ class Arrangement:
                 mixed = comb(mine + more, more) if self.form is Form.ANY_ORDER else 1
                 longer[mine + more] = longer.get(mine + more, 0) + ways * others * mixed
             found = longer
-        turns = factorial(len(self.parts)) if self.form is Form.ONE_BY_ONE else 1
-        return {length: ways * turns for length, ways in found.items()}
+        return found
+
+    def _lengths_in_turn(self) -> dict[int, int]:
+        """Count the orders of parts that are done one by one. A part that is left out has no turn."""
+        found = {(0, 0): 1}
+        for part in self.parts:
+            longer: dict[tuple[int, int], int] = {}
+            for ((mine, turns), ways), (more, others) in product(found.items(), part.lengths.items()):
+                key = mine + more, turns + bool(more)
+                longer[key] = longer.get(key, 0) + ways * others
+            found = longer
+        total: dict[int, int] = {}
+        for (length, turns), ways in found.items():
+            total[length] = total.get(length, 0) + ways * factorial(turns)
+        return total
+
+    @cached_property
+    def is_optional(self) -> bool:
+        """Whether all of it may be left out."""
+        match self.form:
+            case Form.EVENT:
+                return False
+            case Form.OPTIONAL:
+                return True
+            case Form.CHOICE:
+                return any(part.is_optional for part in self.parts)
+        return all(part.is_optional for part in self.parts)
 
     @property
     def count(self) -> int:
@@ -182,4 +209,4 @@ def in_sequence(events: Iterable[int]) -> Arrangement:
 
 def optional(part: Arrangement) -> Arrangement:
     """Return the arrangement of `part` or nothing."""
-    return part if part.form is Form.OPTIONAL else Arrangement(Form.OPTIONAL, (part,))
+    return part if part.is_optional else Arrangement(Form.OPTIONAL, (part,))

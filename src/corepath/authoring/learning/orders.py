@@ -9,11 +9,14 @@ runs show so few of its orders.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Final
 
 from corepath.authoring.learning.arrangement import Arrangement, Form, in_sequence, join, optional
 from corepath.authoring.learning.forks import ForkKind, Forks
+from corepath.authoring.learning.left_out import join_dependent, join_neighbours
 from corepath.authoring.learning.likelihood import IMPLAUSIBLE, chance_in, chance_of_few, chance_within
 from corepath.authoring.learning.log import Log, Order, Run, components
 from corepath.authoring.learning.partial_order import (
@@ -115,7 +118,8 @@ def _in_sequence(log: Log, parts: Sequence[Sequence[int]], forks: Forks) -> Arra
         seen = [ranks[of[event]] for event in run]
         if seen != sorted(seen):
             return None
-    return join(Form.SEQ, [_learn(log.project(firsts[first]), forks) for first in ranks])
+    joined = join_neighbours(log, [firsts[first] for first in ranks])
+    return join(Form.SEQ, [_learn(log.project(part), forks) for part in joined])
 
 
 def _sort_parts(log: Log, firsts: dict[int, Sequence[int]], order: Sequence[int]) -> list[int]:
@@ -133,6 +137,7 @@ def _sort_parts(log: Log, firsts: dict[int, Sequence[int]], order: Sequence[int]
 
 def _in_any_order(log: Log, parts: Sequence[Sequence[int]], forks: Forks) -> Arrangement:
     """Put the parts in any order, or one by one if they never interleave although that was to be expected."""
+    parts = join_dependent(log, parts)
     inner = [_learn(log.project(part), forks) for part in parts]
     free = join(Form.ANY_ORDER, inner)
     whole = all(_is_whole(run, set(part)) for run in log.runs for part in parts if len(part) > 1)
@@ -172,11 +177,35 @@ def _split(log: Log, found: Arrangement) -> tuple[Log, Log] | None:
     """
     if log.total < _FEWEST_TO_SPLIT or len(log.events) > _MOST_EVENTS_TO_SPLIT:
         return None
-    small = log.sample(_MOST_RUNS_TO_SPLIT)
-    pairs = [pair for pair in combinations(log.events, 2) if small.unordered[pair[0]] >> pair[1] & 1]
+    best = _find_split(tuple(log.sample(_MOST_RUNS_TO_SPLIT).runs.items()))
+    if best is None:
+        return None
+    chance = (best.orders / found.size(frozenset(log.events))) ** best.runs * best.pairs
+    return _halves(log, *best.pair) if chance < _SPLIT and best.alone <= _MOST_ALONE * best.runs else None
+
+
+@dataclass(frozen=True)
+class _Split:
+    """The pair of events that splits runs into halves with the fewest `orders`, out of `pairs` pairs.
+
+    `alone` is the number of runs that are the only one to show some freedom of their half.
+    """
+
+    pair: tuple[int, int]
+    orders: int
+    runs: int
+    pairs: int
+    alone: int
+
+
+@lru_cache(maxsize=256)
+def _find_split(runs: tuple[tuple[Run, int], ...]) -> _Split | None:
+    """Find the best pair to split runs by. It is remembered, since each question learns from the same runs again."""
+    log = Log(dict(runs))
+    pairs = [pair for pair in combinations(log.events, 2) if log.unordered[pair[0]] >> pair[1] & 1]
     best: tuple[int, tuple[int, int]] | None = None
     for pair in pairs:
-        halves = _halves(small, *pair)
+        halves = _halves(log, *pair)
         if min(half.total for half in halves) < _FEWEST_IN_HALF:
             continue
         numbers = [count_orders(half.events, half.order) for half in halves]
@@ -185,10 +214,8 @@ def _split(log: Log, found: Arrangement) -> tuple[Log, Log] | None:
             best = (total, pair)
     if best is None:
         return None
-    total, pair = best
-    chance = (total / found.size(frozenset(log.events))) ** small.total * len(pairs)
-    alone = sum(map(_count_alone, _halves(small, *pair)))
-    return _halves(log, *pair) if chance < _SPLIT and alone <= _MOST_ALONE * small.total else None
+    alone = sum(map(_count_alone, _halves(log, *best[1])))
+    return _Split(best[1], best[0], log.total, len(pairs), alone)
 
 
 def _halves(log: Log, one: int, other: int) -> tuple[Log, Log]:

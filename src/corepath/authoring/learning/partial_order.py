@@ -15,6 +15,8 @@ from corepath.authoring.learning.arrangement import Arrangement, Form, join, lea
 from corepath.authoring.learning.log import Log, Order, bits, components, members
 
 MOST_ALTERNATIVES: Final = 24
+_MOST_EVENTS: Final = 100
+"""A larger part that is neither a sequence nor in any order is not looked at: that would take minutes."""
 _MOST_RUNS: Final = 500
 _MOST_LIMITS: Final = 60
 
@@ -25,13 +27,15 @@ def count_orders(events: Sequence[int], order: Order, most_sets: int = 3_000) ->
     for event in events:
         for later in members(order[event]):
             needed[later] |= 1 << event
+    pairs = [(1 << event, needed[event]) for event in events]
     ways, made = {0: 1}, 0
     for _ in events:
-        longer: Counter[int] = Counter()
+        longer: dict[int, int] = {}
         for done, number in ways.items():
-            for event in events:
-                if not done >> event & 1 and not needed[event] & ~done:
-                    longer[done | 1 << event] += number
+            left = ~done
+            for event, before in pairs:
+                if event & left and not before & left:
+                    longer[done | event] = longer.get(done | event, 0) + number
         ways, made = longer, made + len(longer)
         if made > most_sets:
             return None
@@ -52,7 +56,7 @@ def as_series_parallel(events: Sequence[int], order: Order) -> Arrangement | Non
 def as_alternatives(events: Sequence[int], order: Order, left: list[int] | None = None) -> Arrangement | None:
     """Return any partial order as an arrangement, with alternatives where it is not series-parallel.
 
-    Returns None if that takes more than `MOST_ALTERNATIVES`. `left` counts how many more there may be.
+    Returns None if that takes more than `MOST_ALTERNATIVES`, or too long. `left` counts how many more there may be.
     """
     left = [MOST_ALTERNATIVES] if left is None else left
     if len(events) == 1:
@@ -62,7 +66,7 @@ def as_alternatives(events: Sequence[int], order: Order, left: list[int] | None 
         inner = [as_alternatives(part, order, left) for part in parts]
     else:
         left[0] -= 1
-        if left[0] < 0:
+        if left[0] < 0 or len(events) > _MOST_EVENTS:
             return None
         one, other = _ends_of_zigzag(events, order)
         form = Form.CHOICE
@@ -74,8 +78,11 @@ def drop_weak_pairs(log: Log) -> Arrangement | None:
     """Return the narrowest series-parallel order that keeps the pairs that the runs speak for.
 
     A pair is weak if the second event would usually come later anyway, even if the two had nothing to do with each
-    other: because it tends to be late and the first one early. Returns None if there is no such order.
+    other: because it tends to be late and the first one early. Returns None if there is no such order,
+    or if there are too many events.
     """
+    if len(log.events) > _MOST_EVENTS:
+        return None
     log = log.sample(_MOST_RUNS)
     order, chances = log.order, _chances_of_pairs(log)
     limits = sorted(set(chances.values()), reverse=True)
