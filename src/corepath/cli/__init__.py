@@ -30,6 +30,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "importing": ("import", "formats"),
     "export": ("export",),
     "derive": ("derive",),
+    "learn": ("learn",),
     "tools": ("tools",),
     "draft": ("draft",),
     "serve": ("serve",),

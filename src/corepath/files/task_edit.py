@@ -39,8 +39,8 @@ def find_document(path: str) -> Document:
 def edit_task(document: Document, procedure: str, actions: Mapping[str, str]) -> str:
     """Return the text of a task file with another procedure and other actions.
 
-    `actions` maps the names of changed and new actions to their notations. Those that are not in the file are added. Raises
-    `TaskError` if the file is laid out in a way that cannot be edited, e.g. with an alias.
+    `actions` maps the names of changed and new actions to their notations. Raises `TaskError` if the file is laid out
+    in a way that cannot be edited, e.g. with an alias.
     """
     edits: list[_Edit] = []
     known: dict[str, str] = document.data.get("actions") or {}

@@ -192,8 +192,10 @@ class _Run:
                     for step in trace.steps)  # fmt: skip
         symbol, state = trace.steps[reach].symbol, trace.steps[reach].before
         skipped = () if symbol is None else _find_skipped(version.automaton, state, symbol)
-        detour = tuple(named[:LONGEST_DETOUR])
-        return Failure(number, call, action, symbol is not None, detour, times, skipped, _find_early(trace, reach))
+        detour, later = tuple(named[:LONGEST_DETOUR]), frozenset(named[1:])
+        return Failure(
+            number, call, action, symbol is not None, detour, times, skipped, _find_early(trace, reach), later
+        )
 
     # Last resort
 

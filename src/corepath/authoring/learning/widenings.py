@@ -52,7 +52,8 @@ class Failure:
     `action` is the action that the call is, which may be new. `known` says whether the action is a step already.
     `detour` holds the actions of the call and of those after it. `times` says how often the run has the action.
     `skipped` holds sets of actions: if all actions in one of them are left out, the run gets further. `early` holds
-    steps that the run did before they were due, without harm since they only read.
+    steps that the run did before they were due, without harm since they only read. `later` holds the steps that the run
+    does after the call.
     """
 
     place: int | None
@@ -63,6 +64,7 @@ class Failure:
     times: int = 1
     skipped: tuple[frozenset[Action], ...] = ()
     early: frozenset[Action] = frozenset()
+    later: frozenset[Action] = frozenset()
 
     @property
     def where(self) -> str:
@@ -163,7 +165,7 @@ def _reorder(version: Version, failure: Failure, part: Procedure, rebuild: Rebui
     for first, middle, last in combinations(range(len(part.parts) + 1), 3):
         one, other = seq(*part.parts[first:middle]), seq(*part.parts[middle:last])
         soon = next((step for step in first_steps(other) if step in early), None)
-        if soon is None:
+        if soon is None or not any(step in failure.later or step in early for step in leaves(one)):
             continue
         reason = f"may come in any order now: the run has {_name(soon)} early ({failure.where})."
         before, after = part.parts[:first], part.parts[last:]
