@@ -21,9 +21,9 @@ from corepath.errors import TaskError, count
 from corepath.notation.action import Action
 from corepath.notation.call import Call
 from corepath.notation.matchers import Fields, Matcher, OneOf, Scope, depends_on_calls
-from corepath.notation.parts import Rebuild, walk_parts
+from corepath.notation.parts import Rebuild, is_nullable, walk_parts
 from corepath.notation.patterns import ANY, as_matcher, one_of
-from corepath.notation.procedure import AnyOrder, Choice, Procedure, Repeat, any_order, choice, leaves, repeat, seq
+from corepath.notation.procedure import AnyOrder, Choice, Procedure, Repeat, Seq, any_order, choice, leaves, repeat, seq
 from corepath.scoring.tracing import trace_task
 from corepath.task import Task
 from corepath.values import canonical
@@ -73,10 +73,12 @@ def find_doubts(task: Task, bad: Episode, good: Sequence[Episode] = ()) -> list[
         if not accepts(traces[-1]):
             raise TaskError.of(f"good run {number} is not accepted by the task; widen it first with --add")
     found: dict[object, Doubt] = {}
+    asked: set[str] = set()
     for question, version in _suggest(before, trace, traces):
-        if len(found) < MOST_DOUBTS and version.key not in found:
+        if len(found) < MOST_DOUBTS and version.key not in found and question not in asked:
             made = _check(version, bad, good)
             if made is not None:
+                asked.add(question)
                 found[version.key] = Doubt(question, before, version, made)
     return list(found.values())
 
@@ -109,14 +111,24 @@ def _require_reads(before: Version, bad: Trace, good: Sequence[Trace]) -> Iterat
     """Suggest calls that all good runs have before a step, and that are no steps: reads, mostly."""
     if not good:
         return
+    runs = {1: "the good run", 2: "both good runs"}.get(len(good), f"all {len(good)} good runs")
     for action in _shared_calls(before, good):
-        notation = f"{action.notation}"
-        runs = "the good run" if len(good) == 1 else f"all {len(good)} good runs"
+        ending = "." if _has(bad, action) else ", and not in this one."
         for part, rebuild in walk_parts(before.procedure):
-            if isinstance(part, Action):
-                question = f"Is {notation} required before {part}? It is in {runs}"
-                question += "." if _has(bad, action) else ", and not in this one."
-                yield question, before.change(rebuild(seq(action, part)), question, action)
+            for step, made in _before_steps(part, action):
+                question = f"Is {action.notation} required before {step}? It is in {runs}{ending}"
+                yield question, before.change(rebuild(made), question, action)
+
+
+def _before_steps(part: Procedure, action: Action) -> Iterator[tuple[Procedure, Procedure]]:
+    """Yield steps before which an action may be required, and the part with the action at any time before the step."""
+    if isinstance(part, Action):
+        yield part, seq(action, part)
+    if isinstance(part, Seq):
+        for place in range(len(part.parts)):
+            later = part.parts[place:]
+            step = next((one for one in later if not is_nullable(one)), later[0])
+            yield step, seq(any_order(action, seq(*part.parts[:place])) if place else action, *later)
 
 
 def _shared_calls(before: Version, good: Sequence[Trace]) -> list[Action]:
@@ -161,7 +173,7 @@ def _require_steps(part: Procedure, rebuild: Rebuild) -> Iterator[tuple[str, Pro
         for least in range(part.least + 1, part.most + 1):
             often = "" if least == 1 else f" {least} times"
             yield (
-                f"Is {part.step} required{often}? It may be left out.",
+                f"Is {part.step} required{often}? So far it is optional.",
                 rebuild(_repeated(part.step, least, part.most)),
             )
 

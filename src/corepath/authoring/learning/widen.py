@@ -1,8 +1,9 @@
 """Widening a task by one more good run: the smallest change of its procedure that accepts the run.
 
 The new task accepts everything that the old one does. The search changes the procedure at any place, in a few steps:
-each change lets the run get further than before. The change that adds the fewest golden paths is chosen, and then the
-one with the shortest text. If no small change helps, the run becomes an alternative of its own.
+each change lets the run get further than before. The change that adds the fewest golden paths is chosen, then the one
+with the fewest new actions, and then the one with the shortest text. If no small change helps, or only one that takes more words than the run itself, the run
+becomes an alternative of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from corepath.episode import Episode
 from corepath.errors import TaskError, count
 from corepath.notation.action import Action
 from corepath.notation.call import Call
-from corepath.notation.procedure import choice, seq
+from corepath.notation.procedure import choice, leaves, seq
 from corepath.scoring.tracing import trace_task
 from corepath.task import Task
 
@@ -84,7 +85,10 @@ def widen(task: Task, episode: Episode) -> Widened:
         return Widened(before, before, task)
     _check_hope(trace)
     run = _Run(task, episode, trace)
-    for version in (*sorted(run.search(before), key=_cost), *run.add_as_alternative(before)):
+    last_resort = run.add_as_alternative(before)
+    longest = max(len(version.text) for version in last_resort)
+    found = [version for version in run.search(before) if len(version.text) <= longest]
+    for version in (*sorted(found, key=_cost), *last_resort):
         made = run.check(version, before)
         if made is not None:
             return Widened(before, version, made)
@@ -112,7 +116,8 @@ def _check_hope(trace: Trace) -> None:
 
 
 def _cost(version: Version) -> tuple[int, int, int]:
-    return version.weight, len(version.text), len(version.reasons)
+    """Return what a version costs: golden paths, different actions, and the length of its text."""
+    return version.weight, len(set(leaves(version.procedure))), len(version.text)
 
 
 class _Run:

@@ -200,10 +200,10 @@ def _replace(version: Version, failure: Failure, part: Procedure, rebuild: Rebui
 
 
 def _are_different(instead: Sequence[Action], skipped: Procedure) -> bool:
-    """Whether actions have nothing in common with a part. A single action may differ in its arguments only."""
+    """Whether actions have nothing in common with a part. Two calls of a tool differ in more than one argument."""
     left_out = [action for action in leaves(skipped) if isinstance(action, Action)]
-    if len(instead) == len(left_out) == 1:
-        return instead[0] != left_out[0]
+    if len(instead) == len(left_out) == 1 and instead[0].tool == left_out[0].tool:
+        return len(set(instead[0].arguments.fields) ^ set(left_out[0].arguments.fields)) > 2
     return not {action.tool for action in instead}.intersection(action.tool for action in left_out)
 
 
