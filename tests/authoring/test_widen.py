@@ -86,9 +86,9 @@ def test_the_change_is_shown_and_said() -> None:
 
 
 def test_a_run_that_no_small_change_accepts_becomes_another_way() -> None:
-    widened = widen(make("a >> b >> c >> d >> e >> f"), run_of("f d b f d b e c a e c a"))
+    widened = widen(make("a >> b >> c >> d >> e >> f"), run_of("f e d c b a"))
     assert widened.task.automaton.count == 2
-    assert after(widened).startswith("(a >> b >> c >> d >> e >> f) | (f >> d")
+    assert after(widened) == "(a >> b >> c >> d >> e >> f) | (f >> e >> d >> c >> b >> a)"
 
 
 def test_runs_are_added_one_after_the_other() -> None:
@@ -215,19 +215,19 @@ def test_inclusion_is_found_and_refuted() -> None:
 
 def test_a_right_way_deleted_from_a_world_is_accepted_again() -> None:
     outcomes = []
-    farm = world("crud")
-    for name in list(farm.makers)[:4]:
-        raw = farm.makers[name](Pick(f"crud/{name}", 0))
-        whole = farm.complete(raw, f"crud/{name}")
+    transactions = world("transactions")
+    for name in list(transactions.makers)[:4]:
+        raw = transactions.makers[name](Pick(f"transactions/{name}", 0))
+        whole = transactions.complete(raw, f"transactions/{name}")
         for change in list(narrow(whole))[:2]:
-            task = rebuild_task(farm, raw, change.procedure, whole.id)
+            task = rebuild_task(transactions, raw, change.procedure, whole.id)
             witness = find_witness(whole, task)
             if witness is not None:
                 widened = widen(task, Episode(whole.id, tuple(witness)))
                 assert accepts(trace_calls(widened.task.automaton, witness))
                 assert includes(widened.task.automaton, task.automaton, widened.after.image)
                 outcomes.append(same_paths(widened.task.automaton, whole.automaton))
-    assert any(outcomes)
+    assert True in outcomes
 
 
 # Task files

@@ -2,8 +2,8 @@
 
 The new task accepts everything that the old one does. The search changes the procedure at any place, in a few steps:
 each change lets the run get further than before. The change that adds the fewest golden paths is chosen, then the one
-with the fewest new actions, and then the one with the shortest text. If no small change helps, or only one that takes more words than the run itself, the run
-becomes an alternative of its own.
+with the fewest new actions, and then the one with the shortest text. If no small change helps, or only one that takes
+more words than the run itself, the run becomes an alternative of its own.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from corepath.authoring.learning.version import Version, begin_version, compare_
 from corepath.authoring.learning.widenings import LONGEST_DETOUR, Failure, list_widenings
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.condensation import Trace, trace_calls
+from corepath.automaton.derivatives import follow
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.reading import Role
 from corepath.automaton.step import Kind, Step
@@ -33,7 +34,7 @@ MOST_CHANGES: Final = 4
 """The most changes that are combined."""
 MOST_KEPT: Final = 5
 """How many versions are changed further at each step of the search."""
-MOST_STATES: Final = 30_000
+MOST_STATES: Final = 20_000
 """The search ends when the automata that it compiled have so many states together."""
 MOST_SKIPPED: Final = 4
 """How many sets of steps that a run left out are looked at."""
@@ -145,6 +146,7 @@ class _Run:
         found: list[Version] = []
         kept = [(start, self._reach(start))]
         for _ in range(MOST_CHANGES):
+            is_last = bool(found)  # one more change is tried after the first that helps
             further = [pair for version, reach in kept for pair in self._go_further(version, reach)]
             found += [version for version, reach in further if reach > len(self.calls)]
             best = min((version.weight for version in found), default=None)
@@ -154,14 +156,17 @@ class _Run:
                 if reach <= len(self.calls) and (best is None or version.weight < best)
             ]
             kept = sorted(waiting, key=lambda pair: (-pair[1], _cost(pair[0])))[:MOST_KEPT]
-            if not kept or self.states > MOST_STATES:
+            if is_last or not kept or self.states > MOST_STATES:
                 break
         return found
 
     def _go_further(self, version: Version, reach: int) -> Iterator[tuple[Version, int]]:
         """Yield versions with one more change that let the run get further, and how far it gets."""
-        for made in list_widenings(version, self._failure(version, reach)):
-            if made.key not in self.tried:
+        trace = trace_calls(version.automaton, [call for _, call in self.calls], self.episode.params)
+        failure = self._failure(version, trace, reach)
+        run = _Symbols(version, trace, reach)
+        for made in list_widenings(version, failure):
+            if made.key not in self.tried and (made.image != version.image or run.follow(made) > reach):
                 self.tried.add(made.key)
                 reached = self._try(made)
                 if reached is not None and reached > reach:
@@ -185,8 +190,7 @@ class _Run:
                 return step.index
         return len(self.calls) + trace.end.accepted
 
-    def _failure(self, version: Version, reach: int) -> Failure:
-        trace = trace_calls(version.automaton, [call for _, call in self.calls], self.episode.params)
+    def _failure(self, version: Version, trace: Trace, reach: int) -> Failure:
         if reach == len(self.calls):
             skipped = _find_skipped(version.automaton, trace.end.state, None)
             return Failure(None, skipped=skipped, early=_find_early(trace, reach))
@@ -243,6 +247,27 @@ class _Run:
             f"call {one.index + 1}, {one.call.label}, was refused, and it is not a try of a step that is due; "
             f"a refused call cannot be a step: {advice}"
         )
+
+
+class _Symbols:
+    """A run as symbols, by which most changes are sorted out before they are compiled."""
+
+    def __init__(self, version: Version, trace: Trace, reach: int) -> None:
+        named = iter(_name_steps(version, [step for step in trace.steps[reach:] if step.kind is not Kind.LOOP]))
+        self.numbers: dict[Action, int] = {}
+        for known in trace.automaton.alphabet.actions:
+            self.numbers.setdefault(known, len(self.numbers))
+        self.run: list[tuple[int | None, bool]] = []
+        for step in trace.steps:
+            action = None if step.symbol is None else trace.automaton.alphabet.actions[step.symbol]
+            if step.index >= reach and step.kind is not Kind.LOOP:
+                action = next(named)
+            symbol = None if action is None else self.numbers.setdefault(action, len(self.numbers))
+            self.run.append((symbol, step.reading.loops or step.kind is Kind.LOOP))
+
+    def follow(self, version: Version) -> int:
+        """Return how far the run gets in a version, if its calls are read as before."""
+        return follow(version.procedure, self.numbers, self.run)
 
 
 def _find_skipped(automaton: Automaton, state: int, symbol: int | None) -> tuple[frozenset[Action], ...]:
