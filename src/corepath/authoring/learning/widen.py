@@ -8,6 +8,7 @@ more words than the run itself, the run becomes an alternative of its own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -138,6 +139,9 @@ class _Run:
             if not step.call.failed and not (_is_harmless_write(step) and step.symbol in done):
                 self.calls.append((step.index + 1, step.call))
             done.add(step.symbol)
+        actions, procedure = task.automaton.alphabet.actions, begin_version(task).procedure
+        times = Counter(leaves(procedure))
+        self.kept = frozenset(actions[one] for one in done if one is not None and times[actions[one]] == 1)
 
     # Search
 
@@ -193,18 +197,17 @@ class _Run:
     def _failure(self, version: Version, trace: Trace, reach: int) -> Failure:
         if reach == len(self.calls):
             skipped = _find_skipped(version.automaton, trace.end.state, None)
-            return Failure(None, skipped=skipped, early=_find_early(trace, reach))
+            return Failure(None, skipped=skipped, early=_find_early(trace, reach), kept=self.kept)
         named = _name_steps(version, [step for step in trace.steps[reach:] if step.kind is not Kind.LOOP])
         number, call = self.calls[reach]
-        action = named[0]
-        times = sum(step.symbol is not None and trace.automaton.alphabet.actions[step.symbol] == action
-                    for step in trace.steps)  # fmt: skip
+        action, actions = named[0], trace.automaton.alphabet.actions
+        times = sum(one.symbol is not None and actions[one.symbol] == action for one in trace.steps)
+        done = frozenset(actions[step.symbol] for step in trace.steps if step.symbol is not None)
         symbol, state = trace.steps[reach].symbol, trace.steps[reach].before
         skipped = () if symbol is None else _find_skipped(version.automaton, state, symbol)
         detour, later = tuple(named[:LONGEST_DETOUR]), frozenset(named[1:])
-        return Failure(
-            number, call, action, symbol is not None, detour, times, skipped, _find_early(trace, reach), later
-        )
+        early = _find_early(trace, reach)
+        return Failure(number, call, action, symbol is not None, detour, times, skipped, early, later, done, self.kept)
 
     # Last resort
 

@@ -53,7 +53,8 @@ class Failure:
     `detour` holds the actions of the call and of those after it. `times` says how often the run has the action.
     `skipped` holds sets of actions: if all actions in one of them are left out, the run gets further. `early` holds
     steps that the run did before they were due, without harm since they only read. `later` holds the steps that the run
-    does after the call.
+    does after the call, and `done` all steps that it does. `kept` holds those of them that stand in the
+    procedure once, so that they are not left out, but perhaps moved.
     """
 
     place: int | None
@@ -65,6 +66,8 @@ class Failure:
     skipped: tuple[frozenset[Action], ...] = ()
     early: frozenset[Action] = frozenset()
     later: frozenset[Action] = frozenset()
+    done: frozenset[Action] = frozenset()
+    kept: frozenset[Action] = frozenset()
 
     @property
     def where(self) -> str:
@@ -78,7 +81,7 @@ def list_widenings(version: Version, failure: Failure) -> Iterator[Version]:
         for change in (_leave_out, _add, _reorder, _repeat, _replace):
             yield from change(version, failure, part, rebuild)
     for actions in failure.skipped:
-        if actions.isdisjoint(failure.early):
+        if actions.isdisjoint(failure.early | failure.kept):
             yield from _leave_out_all(version, failure, actions)
     yield from _allow_values(version, failure)
 
@@ -100,7 +103,7 @@ def _leave_out(version: Version, failure: Failure, part: Procedure, rebuild: Reb
 
 
 def _may_be_left_out(part: Procedure, failure: Failure) -> bool:
-    return not is_nullable(part) and failure.early.isdisjoint(one for one in leaves(part) if isinstance(one, Action))
+    return not is_nullable(part) and (failure.early | failure.kept).isdisjoint(steps_in(part))
 
 
 def _leave_out_all(version: Version, failure: Failure, actions: frozenset[Action]) -> Iterator[Version]:
@@ -108,7 +111,7 @@ def _leave_out_all(version: Version, failure: Failure, actions: frozenset[Action
     parts = [part for part, _ in walk_parts(version.procedure) if not is_nullable(part)]
     steps = [part for part in parts if isinstance(part, Action)]
     for found in (steps, [part for part in parts if part is not version.procedure]):
-        whole = [part for part in found if actions.issuperset(one for one in leaves(part) if isinstance(one, Action))]
+        whole = [part for part in found if actions.issuperset(steps_in(part))]
         made = _make_optional(version.procedure, whole)
         names = " and ".join(dict.fromkeys(map(_name, whole)))
         yield version.change(made, f"{_cut(names)} may be left out now: {_why_left_out(failure)}.")
@@ -194,14 +197,14 @@ def _replace(version: Version, failure: Failure, part: Procedure, rebuild: Rebui
         other = seq(*instead)
         where = failure.where if length == 1 else f"{count(length, 'call')} from {failure.where}"
         for skipped, made in _replaced(part, other):
-            if _are_different(instead, skipped):
+            if failure.done.isdisjoint(steps_in(skipped)) and _are_different(instead, skipped):
                 reason = f"{_name(other)} may be done instead of {_name(skipped)} now: the run does that ({where})."
                 yield version.change(rebuild(made), reason, *instead)
 
 
 def _are_different(instead: Sequence[Action], skipped: Procedure) -> bool:
     """Whether actions have nothing in common with a part. Two calls of a tool differ in more than one argument."""
-    left_out = [action for action in leaves(skipped) if isinstance(action, Action)]
+    left_out = steps_in(skipped)
     if len(instead) == len(left_out) == 1 and instead[0].tool == left_out[0].tool:
         return len(set(instead[0].arguments.fields) ^ set(left_out[0].arguments.fields)) > 2
     return not {action.tool for action in instead}.intersection(action.tool for action in left_out)
@@ -287,6 +290,11 @@ def _stretch(pattern: Matcher, value: float) -> Approx | None:
 def _changed(old: Action, new: Action) -> Iterator[tuple[str, Matcher]]:
     before = dict(old.arguments.fields)
     return ((name, pattern) for name, pattern in new.arguments.fields if before.get(name) != pattern)
+
+
+def steps_in(part: Procedure) -> list[Action]:
+    """Return the actions of a part."""
+    return [action for action in leaves(part) if isinstance(action, Action)]
 
 
 # Words
