@@ -203,7 +203,7 @@ class _Run:
         action, actions = named[0], trace.automaton.alphabet.actions
         times = sum(one.symbol is not None and actions[one.symbol] == action for one in trace.steps)
         done = frozenset(actions[step.symbol] for step in trace.steps if step.symbol is not None)
-        symbol, state = trace.steps[reach].symbol, trace.steps[reach].before
+        symbol, state = _symbol_of(trace.steps[reach]), trace.steps[reach].before
         skipped = () if symbol is None else _find_skipped(version.automaton, state, symbol)
         detour, later = tuple(named[:LONGEST_DETOUR]), frozenset(named[1:])
         early = _find_early(trace, reach)
@@ -313,13 +313,19 @@ def _is_harmless_write(step: Step) -> bool:
     return step.kind is Kind.LOOP and step.reading.role is Role.STEP and not step.reading.loops
 
 
+def _symbol_of(step: Step) -> int | None:
+    """Return the number of a call's action, also if the action refers to a result that was not known yet."""
+    return step.symbol if step.symbol is not None or not step.reading.early else step.reading.early[0]
+
+
 def _name_steps(version: Version, steps: Sequence[Step]) -> list[Action]:
     """Return the actions of steps. Equal calls that were no step are one new action."""
     alphabet = version.automaton.alphabet
     named: list[Action] = []
     for step in steps:
-        if step.symbol is not None:
-            named.append(alphabet.actions[step.symbol])
+        symbol = _symbol_of(step)
+        if symbol is not None:
+            named.append(alphabet.actions[symbol])
             continue
         if step.kind is Kind.LOOP or step.call.failed or step.call.malformed:
             continue

@@ -168,8 +168,10 @@ def _reorder(version: Version, failure: Failure, part: Procedure, rebuild: Rebui
     for first, middle, last in combinations(range(len(part.parts) + 1), 3):
         one, other = seq(*part.parts[first:middle]), seq(*part.parts[middle:last])
         soon = next((step for step in first_steps(other) if step in early), None)
-        if soon is None or not any(step in failure.later or step in early for step in leaves(one)):
+        if soon is None:
             continue
+        if soon not in failure.early and not any(step in failure.later or step in early for step in leaves(one)):
+            continue  # the run does not do the first part later, so that it was left out
         reason = f"may come in any order now: the run has {_name(soon)} early ({failure.where})."
         before, after = part.parts[:first], part.parts[last:]
         made = rebuild(seq(*before, any_order(one, other), *after))
