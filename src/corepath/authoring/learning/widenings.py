@@ -172,7 +172,8 @@ def _reorder(version: Version, failure: Failure, part: Procedure, rebuild: Rebui
             continue
         if soon not in failure.early and not any(step in failure.later or step in early for step in leaves(one)):
             continue  # the run does not do the first part later, so that it was left out
-        reason = f"may come in any order now: the run has {_name(soon)} early ({failure.where})."
+        where = "" if soon in failure.early else f" ({failure.where})"
+        reason = f"may come in any order now: the run has {_name(soon)} early{where}."
         before, after = part.parts[:first], part.parts[last:]
         made = rebuild(seq(*before, any_order(one, other), *after))
         yield version.change(made, f"{_name(one)} and {_name(other)} {reason}")
