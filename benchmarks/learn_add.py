@@ -22,6 +22,8 @@ from corepath.verification.narrowing import choose_changes, find_witness, narrow
 from corepath.world.discovery import installed_worlds, world
 from corepath.world.world import Pick
 
+OUTCOMES = ("restored", "narrower", "wider", "other", "refused")
+
 
 def compare(whole: Task, widened: Widened) -> str:
     """Say how the golden paths of a widened task relate to those of the whole task."""
@@ -62,18 +64,23 @@ def measure(name: str) -> Counter[tuple[str, str]]:
     return found
 
 
+def _sum(found: Counter[tuple[str, str]], outcome: str) -> int:
+    return sum(count for (_, one), count in found.items() if one == outcome)
+
+
 def main(names: list[str]) -> None:
     """Print the outcomes for all worlds."""
     total: Counter[tuple[str, str]] = Counter()
     for name in names or list(installed_worlds()):
-        total += measure(name)
-    outcomes = ("restored", "narrower", "wider", "other", "refused")
+        found = measure(name)
+        total += found
+        print(f"{name:16} " + "  ".join(f"{one} {_sum(found, one):3}" for one in OUTCOMES), flush=True)
     for kind in dict.fromkeys(kind for kind, _ in total):
-        counts = {outcome: total[kind, outcome] for outcome in outcomes}
+        counts = {outcome: total[kind, outcome] for outcome in OUTCOMES}
         print(f"{kind:40} " + "  ".join(f"{outcome} {number:3}" for outcome, number in counts.items()))
     everything = sum(total.values())
-    for outcome in outcomes:
-        number = sum(count for (_, one), count in total.items() if one == outcome)
+    for outcome in OUTCOMES:
+        number = _sum(total, outcome)
         print(f"{outcome:10} {number:4} of {everything} ({number / max(everything, 1):.0%})")
 
 
