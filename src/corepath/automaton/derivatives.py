@@ -11,7 +11,7 @@ the same number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from corepath.automaton.golden_paths import GoldenGraph, minimise
@@ -52,6 +52,22 @@ def compile_procedure(procedure: Procedure, number_of: Callable[[Action], int]) 
         edges.append(after)
     accepting = frozenset(numbers[state] for state in states if expressions.nullable[state])
     return minimise([tuple(after.items()) for after in edges], accepting, 0)[0]
+
+
+def follow(procedure: Procedure, numbers: Mapping[Action, int], run: Sequence[tuple[int | None, bool]]) -> int:
+    """Return how many calls of a run a procedure allows one after the other, and one more if it is then done.
+
+    Each call is the symbol that it is read as, and whether it is a self-loop where it is not due. Only the states on
+    the way are computed. `numbers` holds the symbols of all actions.
+    """
+    expressions = _Expressions(lambda action: numbers[action])
+    state = expressions.intern(procedure)
+    for place, (symbol, loops) in enumerate(run):
+        after = None if symbol is None else expressions.derivatives(state).get(symbol)
+        if after is None and not loops:
+            return place
+        state = state if after is None else after
+    return len(run) + expressions.nullable[state]
 
 
 class _Expressions:

@@ -7,17 +7,21 @@ from typing import Annotated
 
 import typer
 
+from corepath.cli.learn_add import AddOption, change_task
 from corepath.cli.learn_rules import learn_rules_command
 from corepath.cli.learn_tasks import LearnOptions, learn_tasks_command
 from corepath.cli.options import JsonOption, OutFileOption, require_path, require_paths
 from corepath.cli.printing import usage_error
 
-GoodArgument = Annotated[
-    list[Path], typer.Argument(metavar="GOOD", help="Good runs or traces, in any format.", callback=require_paths)
-]
+RunsArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="GOOD", help="Good runs or traces, in any format. With --add, and with --bad and without "
+                   "--rules: the task file."),
+]  # fmt: skip
 BadRunsOption = Annotated[
     list[Path] | None,
-    typer.Option("--bad", metavar="RUNS", help="For rules: bad runs, which the rules tell from the good ones.",
+    typer.Option("--bad", metavar="RUNS", help="Bad runs. With --rules, the rules tell them from the good ones. "
+                 "Otherwise one that the task file accepts: asks which step was missing.",
                  callback=lambda paths: require_paths(paths or [])),
 ]  # fmt: skip
 RulesFlag = Annotated[bool, typer.Option("--rules", help="Learn rules instead of tasks.")]
@@ -26,7 +30,9 @@ LearnToolsOption = Annotated[
     typer.Option("--tools", help="Tool file, as corepath tools writes it: which tools read, write or are neutral. "
                  "Default: what the runs themselves show.", callback=require_path),
 ]  # fmt: skip
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take what the runs suggest.")]
+YesOption = Annotated[
+    bool, typer.Option("--yes", "-y", help="Ask nothing: take what the runs suggest, and write the change of a task.")
+]
 WorldOption = Annotated[
     str | None, typer.Option("--world", metavar="TASK", help="A task whose world answers the questions by executing.")
 ]
@@ -39,22 +45,27 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def learn_command(
-    good: GoodArgument,
+    runs: RunsArgument,
     tools: LearnToolsOption = None,
     out_file: OutFileOption = None,
     force: ForceOption = False,
     yes: YesOption = False,
     world: WorldOption = None,
     rules: RulesFlag = False,
+    add: AddOption = None,
     bad: BadRunsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn tasks from good runs, or rules that good runs keep and bad ones break."""
+    """Learn tasks or rules from good runs; or widen a task by a good run, and narrow it by a bad one."""
     if out_file is not None and out_file.exists() and not force:
         usage_error(f"{out_file} exists; --force replaces it")
+    bad = bad or []
     if rules:
-        learn_rules_command(good, bad or [], tools, out_file, as_json=as_json)
-    elif bad:
-        usage_error("--bad is for rules; corepath check TASK --bad RUNS checks a task against bad runs")
+        learn_rules_command(require_paths([Path(run) for run in runs]), bad, tools, out_file, as_json=as_json)
+    elif add or bad:
+        if len(bad) > 1:
+            usage_error("--bad takes one run that the task accepts")
+        change_task(runs, add or [], bad[0] if bad else None, out_file, yes=yes, as_json=as_json)
     else:
-        learn_tasks_command(good, LearnOptions(tools, out_file, yes=yes, world=world, as_json=as_json))
+        options = LearnOptions(tools, out_file, yes=yes, world=world, as_json=as_json)
+        learn_tasks_command(require_paths([Path(run) for run in runs]), options)

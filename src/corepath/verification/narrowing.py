@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
@@ -13,6 +13,7 @@ from corepath.errors import CorepathError, TaskError
 from corepath.notation.action import Action
 from corepath.notation.call import Call
 from corepath.notation.matchers import Fields, Literal, Matcher, OneOf, Regex, depends_on_calls
+from corepath.notation.parts import Rebuild, walk_parts
 from corepath.notation.patterns import as_matcher
 from corepath.notation.procedure import (
     AnyOrder,
@@ -42,10 +43,6 @@ MOST_WITNESSES: Final = 300
 """Maximum number of golden paths to run in order to see whether a change matters."""
 MOST_IN_TURN: Final = 4
 """Maximum number of parts that are tried without interleaving."""
-
-
-Rebuild = Callable[[Procedure], Procedure]
-"""A function that puts a part into its place in a procedure."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +97,12 @@ def changed_tasks(world: World[Any], name: str, seed: int = 0) -> Iterator[tuple
     """
     raw = world.makers[name](Pick(f"{world.name}/{name}", seed))
     original = world.complete(raw, f"{world.name}/{name}")
-    for change in _choose((*narrow(original), *widen(original, world))):
+    for change in choose_changes((*narrow(original), *widen(original, world))):
         try:
-            changed = _rebuild(world, raw, change.procedure, original.id)
+            changed = rebuild_task(world, raw, change.procedure, original.id)
         except CorepathError:
             continue  # the change does not make a task, e.g. because two steps fit the same call
-        witness = _find_witness(*((original, changed) if change.narrows else (changed, original)))
+        witness = find_witness(*((original, changed) if change.narrows else (changed, original)))
         if witness is not None:
             yield change, changed, witness
 
@@ -118,7 +115,7 @@ def total_notices(notices: Iterable[Notice]) -> list[Notice]:
     return sorted(found.values(), key=lambda notice: not notice.narrows)
 
 
-def _choose(changes: Sequence[Change]) -> Iterator[Change]:
+def choose_changes(changes: Sequence[Change]) -> Iterator[Change]:
     """Yield a few changes of each kind, spread evenly from the first to the last."""
     kinds: dict[str, list[Change]] = {}
     for change in changes:
@@ -129,13 +126,13 @@ def _choose(changes: Sequence[Change]) -> Iterator[Change]:
             yield found[number]
 
 
-def _rebuild(world: World[Any], raw: Task, procedure: Procedure, name: str) -> Task:
+def rebuild_task(world: World[Any], raw: Task, procedure: Procedure, name: str) -> Task:
     """Make the task anew, with another procedure."""
     automaton = Automaton.from_procedure(procedure, raw.actions, raw.listing)
     return world.complete(replace(raw, procedure=procedure, automaton=automaton), name)
 
 
-def _find_witness(wide: Task, narrow: Task) -> list[Call] | None:
+def find_witness(wide: Task, narrow: Task) -> list[Call] | None:
     """Return a golden path of `wide` that `narrow` rejects, or None if there is none among the first."""
     explored = explore(wide, variant(wide, 0))
     for path in islice(_paths(explored), MOST_WITNESSES):
@@ -165,7 +162,7 @@ def narrow(task: Task) -> Iterator[Change]:
     """Yield the procedure with right ways deleted."""
     procedure = task.automaton.procedure
     assert procedure is not None
-    for part, rebuild in _parts(procedure):
+    for part, rebuild in walk_parts(procedure):
         match part:
             case AnyOrder(parts):
                 yield from _narrow_order(parts, rebuild)
@@ -209,7 +206,7 @@ def widen(task: Task, world: World[Any]) -> Iterator[Change]:
     procedure = task.automaton.procedure
     assert procedure is not None
     pool = Candidates(task, world)
-    for part, rebuild in _parts(procedure):
+    for part, rebuild in walk_parts(procedure):
         match part:
             case Seq(parts):
                 for index in range(len(parts) - 1):
@@ -240,21 +237,3 @@ def _with_argument(action: Action, name: str, pattern: Matcher) -> Action:
     """Return the action with another pattern for one argument, and without its name."""
     fields = tuple((key, pattern if key == name else value) for key, value in action.arguments.fields)
     return replace(action, arguments=Fields(fields, open=action.arguments.open), name=None)
-
-
-def _parts(procedure: Procedure) -> Iterator[tuple[Procedure, Rebuild]]:
-    """Yield every part of a procedure, with a function that puts another part in its place."""
-    yield procedure, lambda other: other
-    match procedure:
-        case Seq(parts) | AnyOrder(parts) | Choice(parts):
-            make = seq if isinstance(procedure, Seq) else any_order if isinstance(procedure, AnyOrder) else choice
-            for index, part in enumerate(parts):
-                for inner, rebuild in _parts(part):
-                    yield inner, _in_place(make, parts, index, rebuild)
-        case Repeat(inner_step, least, most):
-            for inner, rebuild in _parts(inner_step):
-                yield inner, lambda other, rebuild=rebuild: repeat(rebuild(other), least, most)  # type: ignore[misc]
-
-
-def _in_place(make: Callable[..., Procedure], parts: Sequence[Procedure], index: int, rebuild: Rebuild) -> Rebuild:
-    return lambda other: make(*parts[:index], rebuild(other), *parts[index + 1 :])
