@@ -115,7 +115,8 @@ def test_texts_of_calls_in_parquet_may_be_stored_once_or_not(
     records = [record for line in lines[:400] if "\\ud800" not in str(record := json.loads(line))]
     table = pa.Table.from_batches([as_table(records)])
     found = []
-    for number, options in enumerate(({"use_dictionary": False}, {}, {"dictionary_pagesize_limit": 100})):
+    ways: tuple[dict[str, Any], ...] = ({"use_dictionary": False}, {}, {"dictionary_pagesize_limit": 100})
+    for number, options in enumerate(ways):
         file, out = tmp_path / "episodes.parquet", tmp_path / f"scores{number}.parquet"
         pq.write_table(table, file, row_group_size=150, write_batch_size=10, data_page_size=500, **options)
         score_files([file], out, Settings((str(tasks),)), processes=1)
