@@ -15,10 +15,9 @@ from benchmarks.languages import VERDICTS
 from benchmarks.learn_truth import Truth, find_truths, judge_orders, judge_task
 from benchmarks.tau import DATA, RUNS, markdown_table
 from corepath import Episode
-from corepath.authoring.learning.learn import Question, accepts, learn
-from corepath.authoring.learning.log import Run
+from corepath.authoring.learning.learn import Question, accepts, is_early, learn
 from corepath.authoring.learning.orders import learn_orders
-from corepath.authoring.learning.questions import OrderQuestion, learn_by_asking
+from corepath.authoring.learning.questions import OrderQuestion, comes_early, learn_by_asking
 from corepath.authoring.learning.simulation import is_right
 from corepath.episode import reward_of
 from corepath.files.tool_file import load_tools
@@ -29,16 +28,17 @@ from corepath.world.exploring import replay
 
 RUNS_EACH = 20
 SIZES = (5, 10, 20, 50)
-Right = Callable[[Truth, Sequence[Call]], bool]
-"""Says whether a path is right."""
+Right = Callable[[Truth, Sequence[Call], bool], bool | None]
+"""Says whether a path is right, given its calls and whether a read is earlier than in any run."""
 
 
-def by_world(truth: Truth, calls: Sequence[Call]) -> bool:
+def by_world(truth: Truth, calls: Sequence[Call], moves_read: bool) -> bool | None:  # noqa: FBT001
     """Whether no call fails, no policy is broken, and the goal is reached. The task's procedure is not looked at."""
-    return is_right(truth.task, calls)
+    right = is_right(truth.task, calls)
+    return None if right and moves_read else right
 
 
-def by_task(truth: Truth, calls: Sequence[Call]) -> bool:
+def by_task(truth: Truth, calls: Sequence[Call], moves_read: bool) -> bool:  # noqa: ARG001, FBT001
     """Whether the world's own task accepts the executed calls without harm: the answers of someone who knows it."""
     return accepts(truth.task, Episode(truth.task.id, replay(truth.task, calls).calls))
 
@@ -52,8 +52,18 @@ def orders_asked(truth: Truth, right: Right) -> str:
     """Learn the orders with five answers, with the step of each call known."""
     runs, steps = truth.events
 
-    def answer(question: OrderQuestion) -> list[Run]:
-        return [run for run in question.examples if right(truth, [truth.calls[steps[event]] for event in run])]
+    answered = {(call.tool, str(call.arguments)): call for run in truth.runs for call in run.calls}
+
+    def is_doubtful(first: int, second: int) -> bool:
+        calls = [truth.calls[steps[event]] for event in (first, second)]
+        one, other = (answered.get((call.tool, str(call.arguments)), call) for call in calls)
+        return is_early(one, other, truth.tools)
+
+    def answer(question: OrderQuestion) -> list[bool | None]:
+        return [
+            right(truth, [truth.calls[steps[event]] for event in run], comes_early(run, runs, is_doubtful))
+            for run in question.examples
+        ]
 
     return judge_orders(truth, learn_by_asking(runs, steps, answer)[0])
 
@@ -61,9 +71,9 @@ def orders_asked(truth: Truth, right: Right) -> str:
 def whole_task(truth: Truth, right: Right | None = None) -> str:
     """Learn the task from the calls. With `right`, five questions are answered."""
 
-    def judge(question: Question) -> list[bool]:
+    def judge(question: Question) -> list[bool | None]:
         assert right is not None
-        return [right(truth, calls) for calls in question.examples]
+        return [right(truth, calls, moved) for calls, moved in zip(question.examples, question.moves_read, strict=True)]
 
     learned = learn(truth.runs, truth.tools, judge=None if right is None else judge)
     if not all(accepts(learned.task, run) for run in truth.runs):

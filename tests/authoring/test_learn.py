@@ -245,7 +245,7 @@ def test_the_command_learns_a_task_for_each_id_and_prints_json(corepath: Run, ru
     [
         (["nope.jsonl"], "no such file or folder: nope.jsonl", 2),
         (["empty.jsonl"], "no runs to learn from", 1),
-        (["good.jsonl", "--bad", "good.jsonl"], "--bad is for rules", 2),
+        (["good.jsonl", "--bad", "good.jsonl"], "--bad needs --rules to learn rules, or a task file", 2),
         (["good.jsonl", "--world", "nowhere/task"], "no world or file 'nowhere/task'", 2),
         (["good.jsonl", "--tools", "nope.yaml"], "no such file", 2),
     ],

@@ -12,6 +12,7 @@ from corepath.cli.learn_rules import learn_rules_command
 from corepath.cli.learn_tasks import LearnOptions, learn_tasks_command
 from corepath.cli.options import JsonOption, OutFileOption, require_path, require_paths
 from corepath.cli.printing import usage_error
+from corepath.files.folders import TASK_ENDINGS
 
 RunsArgument = Annotated[
     list[str],
@@ -63,6 +64,8 @@ def learn_command(
     if rules:
         learn_rules_command(require_paths([Path(run) for run in runs]), bad, tools, out_file, as_json=as_json)
     elif add or bad:
+        if bad and not any(run.partition("::")[0].endswith(TASK_ENDINGS) for run in runs):
+            usage_error("--bad needs --rules to learn rules, or a task file that accepts the bad run")
         if len(bad) > 1:
             usage_error("--bad takes one run that the task accepts")
         change_task(runs, add or [], bad[0] if bad else None, out_file, yes=yes, as_json=as_json)

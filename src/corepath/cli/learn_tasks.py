@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from corepath.authoring.learning.learn import Judge, Learned, Question, learn
-from corepath.authoring.learning.simulation import is_right
+from corepath.authoring.learning.simulation import judge_by_world
 from corepath.authoring.tools import describe_tools
 from corepath.cli.options import find_sources
 from corepath.cli.printing import say, usage_error
@@ -100,13 +100,13 @@ def _find_world(name: str) -> Task:
 
 def _choose_judge(judged: Task | None, options: LearnOptions) -> Judge | None:
     if judged is not None:
-        return lambda question: [is_right(judged, calls) for calls in question.examples]
+        return judge_by_world(judged)
     if options.yes or options.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
     return _ask
 
 
-def _ask(question: Question) -> list[bool]:
+def _ask(question: Question) -> list[bool | None]:
     """Ask the person at the terminal."""
     say("")
     say(question.text)

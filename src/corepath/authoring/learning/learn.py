@@ -20,7 +20,7 @@ from corepath.authoring.learning.events import Events, find_events
 from corepath.authoring.learning.good_run import GoodRun, read_run
 from corepath.authoring.learning.log import Run
 from corepath.authoring.learning.names import name_actions
-from corepath.authoring.learning.questions import MOST_QUESTIONS, OrderQuestion, learn_by_asking
+from corepath.authoring.learning.questions import MOST_QUESTIONS, OrderQuestion, comes_early, learn_by_asking
 from corepath.authoring.learning.steps import SeenStep, call_at, find_steps
 from corepath.authoring.learning.told_apart import tell_apart
 from corepath.automaton.alphabet import Unlisted
@@ -64,10 +64,12 @@ class Question:
     seen: tuple[Call, ...]
     default: bool
     paths: tuple[int, int]
+    moves_read: tuple[bool, ...] = ()
+    """Whether each example has a read earlier than any run has it. A world cannot tell whether that is right."""
 
 
-Judge = Callable[[Question], Sequence[bool]]
-"""Says for each example of a question whether it is right."""
+Judge = Callable[[Question], Sequence[bool | None]]
+"""Says for each example of a question whether it is right. None means that this cannot be told: the default holds."""
 
 
 @dataclass(frozen=True)
@@ -181,19 +183,24 @@ class _Draft:
         reads = self.way == _FULL
         return find_events(steps, len(self.runs), sources, required=reads)
 
-    def _ask(self, question: OrderQuestion, events: Events, judge: Judge) -> list[Run]:
+    def _ask(self, question: OrderQuestion, events: Events, judge: Judge) -> list[bool | None]:
         """Put a question in terms of calls."""
 
         def calls(run: Run) -> tuple[Call, ...]:
             return tuple(call_at(self.runs, self.steps[events.steps[event]].places[0]) for event in run)
 
+        def is_doubtful(first: int, second: int) -> bool:
+            (one,), (other,) = calls((first,)), calls((second,))
+            return is_early(one, other, self.tools)
+
         made = Question(
             _question_text(question, calls), tuple(map(calls, question.examples)), calls(question.seen),
             question.default, question.paths,
+            tuple(comes_early(run, events.runs, is_doubtful) for run in question.examples),
         )  # fmt: skip
-        right = [run for run, is_right in zip(question.examples, judge(made), strict=True) if is_right]
-        self.asked.append((made, len(right)))
-        return right
+        answers = list(judge(made))
+        self.asked.append((made, sum(made.default if answer is None else answer for answer in answers)))
+        return answers
 
     def _first_look(self) -> tuple[Procedure, list[Action]] | None:
         """Return what is done in a task that changes nothing: one of the reads that all runs make, or handing over."""
@@ -280,6 +287,17 @@ class _Draft:
             yield "Only the orders and values of the runs are allowed: no simpler task accepts them all."
         yield _UNSEEN[self.unseen]
         yield "A refused call is a try, and no harm, if a step with the same tool is due (refused)."
+
+
+def is_early(first: Call, second: Call, tools: Tools) -> bool:
+    """Whether a call may come too early if it comes before another one, although a world does not notice.
+
+    That is so for a read before a write, and for a read with a value that only the other call's result tells.
+    """
+    if tools.kind(first.tool) != "read":
+        return False
+    told = str(second.result)
+    return tools.kind(second.tool) == "write" or any(str(value) in told for value in first.arguments.values())
 
 
 def accepts(task: Task, episode: Episode) -> bool:

@@ -48,8 +48,8 @@ class OrderQuestion:
         return None
 
 
-Answer = Callable[[OrderQuestion], Sequence[Run]]
-"""Answers a question: which of its examples are right."""
+Answer = Callable[[OrderQuestion], Sequence[bool | None]]
+"""Says for each example of a question whether it is right. None means that this cannot be told: the default holds."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def learn_by_asking(
         return learn_orders(runs), []
     inquiry = _Inquiry(list(runs), steps)
     while len(inquiry.asked) < most and (found := inquiry.next_question()) is not None:
-        inquiry.settle(*found, tuple(answer(found[1])))
+        inquiry.settle(*found, answer(found[1]))
     return inquiry.learn(), inquiry.asked
 
 
@@ -111,8 +111,10 @@ class _Inquiry:
         found = self._ask_for_neighbours(now)
         return None if found is None else (None, found)
 
-    def settle(self, key: ForkKey | None, question: OrderQuestion, right: tuple[Run, ...]) -> None:
+    def settle(self, key: ForkKey | None, question: OrderQuestion, answers: Sequence[bool | None]) -> None:
         """Take an answer into account."""
+        settled = [question.default if answer is None else answer for answer in answers]
+        right = tuple(run for run, is_right in zip(question.examples, settled, strict=True) if is_right)
         self.asked.append(Asked(question, right))
         if key is not None:
             self.settled[key] = self.asked[-1].agreed
@@ -169,6 +171,12 @@ class _Inquiry:
         paths = now.count, now.count + len(swapped)
         near = _nearest(self.runs, examples[0])
         return OrderQuestion(ForkKind.NEIGHBOURS, examples, near, default=False, paths=paths)
+
+
+def comes_early(run: Run, runs: Iterable[Run], is_doubtful: Callable[[int, int], bool]) -> bool:
+    """Whether two events come in a doubtful order that no known run has."""
+    known = {pair for one in runs for pair in combinations(one, 2)}
+    return any(pair not in known and is_doubtful(*pair) for pair in combinations(run, 2))
 
 
 def _nearest(runs: Iterable[Run], example: Run) -> Run:
