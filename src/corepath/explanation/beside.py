@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
+from corepath.automaton.harm import HarmKind
 from corepath.explanation.edits import Repair
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistake_text import because_text, other_argument_text
@@ -60,6 +61,9 @@ def describe_other_harms(
     tries = {index for one in wrong for index in (one.call, *one.tries)}
     early = [index for one in mistakes if one.kind in _WRONG_TIME for index in one.calls if index not in told | tries]
     rest = [harm.index for harm in facts.score.harms if harm.index not in {*told, *tries, *early}]
+    if against := [harm.index for harm in facts.score.harms if harm.index in rest and harm.kind is HarmKind.FORBIDDEN]:
+        yield _rule_text(facts, against, too="against a rule" in first)
+        rest = [index for index in rest if index not in against]
     if rest and briefly:
         early.extend(tries)
     else:
@@ -90,6 +94,12 @@ def _wrong_arguments(mistakes: Iterable[Mistake], told: Collection[int | None]) 
 def _unexpected_text(facts: Facts, calls: Sequence[int], what: str) -> str:
     """Say that calls were not expected."""
     return f"{facts.name_call(calls[0])}, was {what}" if len(calls) == 1 else say_of_calls(calls, what)
+
+
+def _rule_text(facts: Facts, calls: Sequence[int], *, too: bool) -> str:
+    """Say that calls are against a rule."""
+    rule = f"against a rule{' too' if too else ''}"
+    return f"{facts.name_call(calls[0])}, is {rule}" if len(calls) == 1 else f"{calls_text(calls)} are {rule}"
 
 
 def _early_text(facts: Facts, calls: Sequence[int]) -> str:

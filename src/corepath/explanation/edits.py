@@ -57,6 +57,11 @@ class Repair:
         return sum(one.symbol is not None for one in self.path)
 
     @property
+    def kept(self) -> int:
+        """The number of these steps that the agent did, as they are or elsewhere."""
+        return sum(one.symbol is not None and one.kind in ("keep", "move") for one in self.path)
+
+    @property
     def rows(self) -> tuple[Row, ...]:
         """The old path beside the new one. A call that is moved is made anew."""
         return tuple((None if one.kind == "move" else one.call, one.symbol) for one in self.path)

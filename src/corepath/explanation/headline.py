@@ -200,7 +200,7 @@ def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...], re
     if are_few and (text := _name_missing(facts, missing, main)):
         return text
     if repair is not None and len(missing) > MOST_LISTED:
-        number = len(missing) + (len(main.steps) if main.kind in _LACKING or _was_refused(facts, main) else 0)
+        number = repair.length - repair.kept
         is_none = number == repair.length
         return f"{_none_of(number)} was done" if is_none else f"{number} of the {repair.length} steps are missing"
     return f"{number_text(len(missing))} {more}{'step is' if len(missing) == 1 else 'steps are'} missing"
