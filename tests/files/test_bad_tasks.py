@@ -58,7 +58,7 @@ WRONG_YAML = {
     "a mapping for a text": ("id: a\nprocedure: a()\nreads: [¦{a: b}]\n", ["expected text, not a mapping"]),
     "a word that is not one of two": (
         "id: a\nprocedure: a()\nunlisted: ¦harmful\n",
-        ["expected 'harm' or 'ignore', not 'harmful'"],
+        ["expected 'harm', 'ignore' or 'ignore_other_tools', not 'harmful'"],
     ),
     "a version that is no number": ("version: ¦one\nid: a\nprocedure: a()\n", ["expected a whole number, not 'one'"]),
     "a version in words": ("version: ¦true\nid: a\nprocedure: a()\n", ["expected a whole number, not true"]),

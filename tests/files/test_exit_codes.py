@@ -40,6 +40,8 @@ MISSING = {
     "derive": ["derive", "gone.json"],
     "draft": ["draft", "gone.md", "--tools", "e.jsonl", "--model", "openai/x"],
     "serve": ["serve", "gone.yaml"],
+    "learn": ["learn", "gone.jsonl"],
+    "tools": ["tools", "gone.jsonl"],
 }
 NO_FILE = {"worlds", "new", "schema"}
 
