@@ -85,7 +85,7 @@ def prefix_criticality(harm, n, beta):
         weight *= beta
     if total == 0.0:
         return 1.0
-    found = 1.0 - (1.0 - beta) / (1.0 - beta**n) * total
+    found = 1.0 - (1.0 - beta) / (1.0 - weight) * total
     return found if found > 0.0 else 0.0
 
 
@@ -262,28 +262,32 @@ def follow_graph(graph, node, x, n, edge, hit, drop, columns, live):
     return best
 
 
-def follow_repairs(graph, x, stays, before, n, edge, hit, drop, columns, own):
+def follow_repairs(graph, x, stays, before, n, edge, hit, drop, place, columns, own):
     """Advance the column at `own` over the repaired path: progress stays, harm is left out or becomes a self-loop."""
-    symbols = graph[0]
     for j in range(n):
         bad = stays[j]
         state = before[j]
-        if bad and graph[graph[9] + state] == 0:
-            continue
+        fits = False
+        if bad:
+            if graph[graph[9] + state] == 0:
+                continue
+            for k in range(graph[10] + graph[graph[8] + state], graph[10] + graph[graph[8] + state + 1]):
+                if place[graph[k]]:
+                    fits = True
         corner = columns[own]
         if bad == 0 or edge < 0:
             columns[own] = corner + edge
         for i in range(1, n + 1):
             old = columns[own + i]
             token = x[i - 1]
-            fits = token == x[j]
             if bad:
-                fits = False
-                if token < symbols:
-                    for loop in range(graph[graph[8] + state], graph[graph[8] + state + 1]):
-                        if graph[graph[10] + loop] == token:
-                            fits = True
-            cost = corner + (hit if fits else edge)
+                cost = corner + edge
+                if fits:
+                    for k in range(graph[10] + graph[graph[8] + state], graph[10] + graph[graph[8] + state + 1]):
+                        if graph[k] == token:
+                            cost = corner + hit
+            else:
+                cost = corner + (hit if token == x[j] else edge)
             if old + edge < cost:
                 cost = old + edge
             if bad and old < cost:
@@ -293,7 +297,7 @@ def follow_repairs(graph, x, stays, before, n, edge, hit, drop, columns, own):
             corner = old
 
 
-def find_closest(graph, node, x, stays, before, n, repairs, more, columns, live):
+def find_closest(graph, node, x, stays, before, n, repairs, more, place, columns, live):
     """1 − NLD of the closest reference: a golden path from `node`, with `repairs` after the repaired path.
 
     Minimises the ratio d / (n + ℓ) by Dinkelbach's method, as `alignment` describes it. A reference is at most `more`
@@ -305,6 +309,8 @@ def find_closest(graph, node, x, stays, before, n, repairs, more, columns, live)
     distance = -1
     length = 0
     width = n + 1
+    for i in range(n):
+        place[x[i]] = 1
     while True:
         edge = (b - a) * scale - 1
         hit = -a * scale - 1
@@ -312,10 +318,12 @@ def find_closest(graph, node, x, stays, before, n, repairs, more, columns, live)
         for i in range(width):
             columns[node * width + i] = i * drop
         if repairs:
-            follow_repairs(graph, x, stays, before, n, edge, hit, drop, columns, node * width)
+            follow_repairs(graph, x, stays, before, n, edge, hit, drop, place, columns, node * width)
         value = follow_graph(graph, node, x, n, edge, hit, drop, columns, live)
-        theirs = (scale - value % scale) % scale  # the same if % has the sign of value, as in C
-        found = ((value + theirs) // scale + a * theirs) // b
+        found = (value + a * scale * scale + scale - 1) // scale - a * scale  # never divides a number below zero
+        theirs = found * scale - value
+        if a:
+            found = (found + a * theirs) // b
         if distance >= 0 and found * (n + length) >= distance * (n + theirs):
             break
         distance = found
@@ -324,6 +332,8 @@ def find_closest(graph, node, x, stays, before, n, repairs, more, columns, live)
             break
         a = distance
         b = n + length
+    for i in range(n):
+        place[x[i]] = 0
     return similarity(distance, n, length)
 
 
@@ -377,7 +387,7 @@ def measure(graph, x, harm, stays, before, n, calls, end, options, place, column
     elif graph[4] or work > most:
         todo = 3
     else:
-        out[o] = find_closest(graph, graph[2], x, stays, before, n, False, 0, columns, live)
+        out[o] = find_closest(graph, graph[2], x, stays, before, n, False, 0, place, columns, live)
         todo = 2
     if progress == n and graph[17]:
         out[o + 6] = similarity(missing, n, n + missing)
@@ -386,7 +396,7 @@ def measure(graph, x, harm, stays, before, n, calls, end, options, place, column
     else:
         # Progress and what is left to do are a golden path together. Only harm that becomes a self-loop is more.
         node = graph[graph[7] + end]
-        out[o + 6] = find_closest(graph, node, x, stays, before, n, True, n - progress, columns, live)
+        out[o + 6] = find_closest(graph, node, x, stays, before, n, True, n - progress, place, columns, live)
     if options[3] and todo & 5 == 0 and out[o] > out[o + 6]:
         out[o + 6] = out[o]
     out[o + 11] = todo
