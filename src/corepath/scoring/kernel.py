@@ -214,16 +214,16 @@ def list_by_cells(graph, x, n, lam, fallback, column, used, out, o):
     out[o + 1] = both
 
 
-def follow_graph(graph, node, x, n, edge, hit, drop, columns, live):
+def follow_graph(graph, node, x, first, n, edge, hit, drop, columns, live):
     """Compute a column for each node after `node`, whose column is there. Return the lowest cost at an accepting node.
 
-    A node's column holds the lowest cost of aligning each prefix of x with a path that leads to the node. `live` says
-    which nodes can be reached.
+    A node's column holds the lowest cost of aligning each prefix of x, from `first` on, with a path that leads to the
+    node. `live` says which nodes can be reached.
     """
     into = graph[11]
     ends = graph[12]
     edges = graph[13]
-    width = n + 1
+    width = n - first + 1
     best = -1
     found = False
     for u in range(node + 1, graph[1]):
@@ -245,7 +245,7 @@ def follow_graph(graph, node, x, n, edge, hit, drop, columns, live):
                     columns[own] = cost
                 for i in range(1, width):
                     cost = columns[other + i] + edge
-                    diagonal = columns[other + i - 1] + (hit if x[i - 1] == symbol else edge)
+                    diagonal = columns[other + i - 1] + (hit if x[first + i - 1] == symbol else edge)
                     if diagonal < cost:
                         cost = diagonal
                     if is_new or cost < columns[own + i]:
@@ -256,15 +256,16 @@ def follow_graph(graph, node, x, n, edge, hit, drop, columns, live):
                 cost = columns[own + i - 1] + drop
                 if cost < columns[own + i]:
                     columns[own + i] = cost
-        if graph[ends + u] and (not found or columns[own + n] < best):
-            best = columns[own + n]
+        if graph[ends + u] and (not found or columns[own + width - 1] < best):
+            best = columns[own + width - 1]
             found = True
     return best
 
 
-def follow_repairs(graph, x, stays, before, n, edge, hit, drop, place, columns, own):
+def follow_repairs(graph, x, stays, before, first, n, edge, hit, drop, place, columns, own):
     """Advance the column at `own` over the repaired path: progress stays, harm is left out or becomes a self-loop."""
-    for j in range(n):
+    width = n - first + 1
+    for j in range(first, n):
         bad = stays[j]
         state = before[j]
         fits = False
@@ -277,9 +278,9 @@ def follow_repairs(graph, x, stays, before, n, edge, hit, drop, place, columns, 
         corner = columns[own]
         if bad == 0 or edge < 0:
             columns[own] = corner + edge
-        for i in range(1, n + 1):
+        for i in range(1, width):
             old = columns[own + i]
-            token = x[i - 1]
+            token = x[first + i - 1]
             if bad:
                 cost = corner + edge
                 if fits:
@@ -301,25 +302,30 @@ def find_closest(graph, node, x, stays, before, n, repairs, more, place, columns
     """1 − NLD of the closest reference: a golden path from `node`, with `repairs` after the repaired path.
 
     Minimises the ratio d / (n + ℓ) by Dinkelbach's method, as `alignment` describes it. A reference is at most `more`
-    tokens longer than the longest golden path.
+    tokens longer than the longest golden path. Every repaired path begins as x does, up to the first harm: those
+    tokens are hits.
     """
+    first = 0
+    if repairs:
+        while first < n and stays[first] == 0:
+            first += 1
     scale = graph[3] + more + 1
     a = 0
     b = 1
     distance = -1
     length = 0
-    width = n + 1
-    for i in range(n):
+    width = n - first + 1
+    for i in range(first, n):
         place[x[i]] = 1
     while True:
         edge = (b - a) * scale - 1
         hit = -a * scale - 1
         drop = b * scale
         for i in range(width):
-            columns[node * width + i] = i * drop
+            columns[node * width + i] = first * hit + i * drop
         if repairs:
-            follow_repairs(graph, x, stays, before, n, edge, hit, drop, place, columns, node * width)
-        value = follow_graph(graph, node, x, n, edge, hit, drop, columns, live)
+            follow_repairs(graph, x, stays, before, first, n, edge, hit, drop, place, columns, node * width)
+        value = follow_graph(graph, node, x, first, n, edge, hit, drop, columns, live)
         found = (value + a * scale * scale + scale - 1) // scale - a * scale  # never divides a number below zero
         theirs = found * scale - value
         if a:
@@ -332,7 +338,7 @@ def find_closest(graph, node, x, stays, before, n, repairs, more, place, columns
             break
         a = distance
         b = n + length
-    for i in range(n):
+    for i in range(first, n):
         place[x[i]] = 0
     return similarity(distance, n, length)
 
