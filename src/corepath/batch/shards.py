@@ -27,7 +27,7 @@ TRACES: Final = 5_000
 """How many traces made of spans are scored at once."""
 BLOCK_BYTES: Final = 8 << 20
 """About how many bytes of lines are scored at once."""
-ROWS: Final = 20_000
+ROWS: Final = 50_000
 """How many rows of Parquet are scored at once."""
 T = TypeVar("T")
 ENDINGS: Final = (".parquet", ".gz", ".zst")
