@@ -18,6 +18,7 @@ from corepath.cli.progress import Counter
 from corepath.episode import Episode
 from corepath.errors import InputError, Problem, RecordError, TaskError, count
 from corepath.files.episodes import episode_json
+from corepath.garbage import rare_garbage_collection
 from corepath.importers.expected_calls import is_source
 from corepath.importers.folders import ENDINGS, Imported, find_files, import_traces
 from corepath.importers.format import Format
@@ -115,7 +116,7 @@ def import_command(
     choose = choose_format(format_, tasks_from)
     log = Log()
     files = trace_files(paths, only, log)
-    with open_output(out_file) as write, Counter("episodes").show() as counter:
+    with open_output(out_file) as write, Counter("episodes").show() as counter, rare_garbage_collection():
         for one in import_traces(files, choose, lambda file: counter.name(str(file))):
             if (episode := change(one, log)) is not None:
                 counter.add()

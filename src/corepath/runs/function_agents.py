@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager, redirect_stdout
+from contextlib import closing, redirect_stdout
 from itertools import islice, takewhile
 from multiprocessing.synchronize import Event
 from typing import Final, NamedTuple
@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 from corepath.episode import Episode
 from corepath.errors import RunError
 from corepath.files.lookup import Source
+from corepath.garbage import rare_garbage_collection
 from corepath.play.built_in import built_in
 from corepath.play.own_agents import find_agent, is_own, play_safely
 from corepath.play.play import play
@@ -141,7 +142,7 @@ def _play_until_stopped(job: _Job) -> list[Episode]:
 
 def _play(job: _Job) -> Iterator[Episode]:
     task = job.source.make(job.seed)
-    with _rare_garbage_collection():
+    with rare_garbage_collection():
         for agent, epoch in job.todo:
             if not is_own(agent):
                 yield play(built_in(agent), task, name=agent, epoch=epoch, seed=job.seed, scoring=job.scoring)
@@ -151,17 +152,3 @@ def _play(job: _Job) -> Iterator[Episode]:
                     find_agent(agent), task, name=agent, epoch=epoch, seed=job.seed, scoring=job.scoring
                 )  # fmt: skip
             yield episode
-
-
-@contextmanager
-def _rare_garbage_collection() -> Iterator[None]:
-    """Run the garbage collector less often inside the `with` block.
-
-    There is hardly any garbage, and each collection visits every task.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(100_000, 50, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
