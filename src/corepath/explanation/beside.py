@@ -9,8 +9,8 @@ from typing import Final
 from corepath.automaton.harm import HarmKind
 from corepath.explanation.edits import Repair
 from corepath.explanation.facts import Facts
+from corepath.explanation.mistake import SPREADING, Mistake, MistakeKind
 from corepath.explanation.mistake_text import because_text, other_argument_text
-from corepath.explanation.mistakes import SPREADING, Mistake, MistakeKind
 from corepath.explanation.outcome import describe_outcome
 from corepath.explanation.sentences import calls_text, say_of_calls
 

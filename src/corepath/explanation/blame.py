@@ -10,7 +10,7 @@ from corepath.explanation.arguments import differing_arguments
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Cause, CauseKind
 from corepath.explanation.hand_over import is_hand_over
-from corepath.explanation.mistakes import SPREADING, Mistake, MistakeKind
+from corepath.explanation.mistake import SPREADING, Mistake, MistakeKind
 from corepath.explanation.path import failed_at_the_end, limit_text
 from corepath.explanation.reasons import repeated_call
 

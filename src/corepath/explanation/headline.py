@@ -12,6 +12,7 @@ from corepath.explanation.beside import describe_all_done, describe_other_harms,
 from corepath.explanation.blame import main_mistake
 from corepath.explanation.edits import Repair
 from corepath.explanation.facts import Facts
+from corepath.explanation.mistake import Mistake, MistakeKind
 from corepath.explanation.mistake_text import (
     REFUSED,
     are_missing_text,
@@ -20,7 +21,6 @@ from corepath.explanation.mistake_text import (
     mistake_clauses,
     next_step_text,
 )
-from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.path import divergence, failed_at_the_end, limit_text, uncounted_calls
 from corepath.explanation.sentences import (
     MOST_LISTED,

@@ -13,7 +13,7 @@ from corepath.explanation.changes import describe_change, find_change
 from corepath.explanation.difference_text import LONGEST_BESIDE, describe_differences
 from corepath.explanation.facts import Facts
 from corepath.explanation.hand_over import is_hand_over
-from corepath.explanation.mistakes import Mistake, MistakeKind
+from corepath.explanation.mistake import Mistake, MistakeKind
 from corepath.explanation.policies import whole_sentence
 from corepath.explanation.reasons import extra_text, late_text, wrong_arguments_text
 from corepath.explanation.sentences import (

@@ -9,7 +9,7 @@ from corepath.errors import count
 from corepath.explanation.edits import Repair
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
-from corepath.explanation.mistakes import Mistake, MistakeKind
+from corepath.explanation.mistake import Mistake, MistakeKind
 from corepath.explanation.sentences import join, sentence
 from corepath.explanation.value_text import expected_text, value_text
 from corepath.notation.matchers import Scope

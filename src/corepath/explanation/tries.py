@@ -10,7 +10,7 @@ from corepath.automaton.step import Kind, Step
 from corepath.explanation.arguments import compare_with_step, differing_arguments
 from corepath.explanation.difference_text import LONGEST_BESIDE, describe_differences
 from corepath.explanation.facts import Facts
-from corepath.explanation.mistakes import Mistake, MistakeKind
+from corepath.explanation.mistake import Mistake, MistakeKind
 from corepath.explanation.sentences import calls_text, join, number_text, say_of_calls
 from corepath.explanation.value_text import tool_name
 
