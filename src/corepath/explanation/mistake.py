@@ -77,3 +77,7 @@ SPREADING: Final = (
     MistakeKind.SKIPPED, MistakeKind.TOO_EARLY, MistakeKind.WRONG_ARGUMENT, MistakeKind.OTHER_CALL,
 )  # fmt: skip
 """The mistakes that make later calls harmful."""
+LACKING: Final = (
+    MistakeKind.SKIPPED, MistakeKind.OTHER_CALL, MistakeKind.WRONG_ARGUMENT, MistakeKind.UNFINISHED,
+)  # fmt: skip
+"""The mistakes that leave steps undone."""

@@ -58,8 +58,8 @@ class _Builder:
             if edit.kind == "add":
                 call = self._call_after(place)
                 before = edit.place if edit.place < self._end == call else None
-                steps = [one.call for one in repair.path[:place] if one.call is not None and one.call < call]
-                after = max(steps, default=None)
+                before_it = (one.call for one in repair.path[:place] if one.kind == "keep" and one.call is not None)
+                after = max((one for one in before_it if one < call), default=None)
                 self._add(Mistake(_kind_of_gap(call, self._end), call, _steps(edit), other=before, after=after))
             elif edit.kind == "move" and edit.call is not None:
                 self.found.append(self._read_move(place, edit.call, edit))
@@ -76,7 +76,10 @@ class _Builder:
         self._gather_tries()
 
     def _is_vague(self, one: Mistake) -> bool:
-        """Whether a call with wrong arguments came too early for its step, and may have been meant for another one."""
+        """Whether a call with wrong arguments came too early for its step, and may not have been meant for it.
+
+        The tool may have refused it, no other call may be a step, or it may be as much like another step.
+        """
         automaton, symbol = self.facts.automaton, one.steps[0]
         state = self.facts.score.trace.begin.state
         for edit in self._path:
@@ -86,6 +89,8 @@ class _Builder:
                 state = automaton.delta[state].get(edit.symbol, state)
         if symbol in automaton.due(state):
             return False
+        if self.facts.is_refused(one.call) or not any(edit.kind in ("keep", "move") for edit in self._path):
+            return True
         ahead = automaton.ahead[self.facts.positions[one.call].state]
         like = [other for other in automaton.alphabet.steps - {symbol}
                 if ahead >> other & 1 and self._is_same_tool(one.call, other)]  # fmt: skip
