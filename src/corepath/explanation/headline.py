@@ -278,7 +278,9 @@ def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...], re
         clauses = mistake_clauses(facts, main, later)
         alike = alike_calls(facts, main)
         is_refused = clauses[-1] == REFUSED and not alike
-        told, tried = calls_told_as_refused(facts, main, later), [call for one in mistakes for call in one.tries]
+        told, tool = calls_told_as_refused(facts, main, later), facts.steps[main.call].call.tool
+        tried = [index for index in main.calls if facts.steps[index].call.tool == tool]
+        tried += [index for one in mistakes for index in one.tries]
         refused = refused_calls(facts, alike, told, tries=main.tries, others_tried=tried, and_it=is_refused)
         if refused and is_refused:
             clauses[-1], refused = refused[0], []
