@@ -265,11 +265,11 @@ def test_a_refused_call_with_wrong_arguments_is_no_cause_if_its_step_was_not_exp
 
 
 def test_if_no_call_is_a_step_the_fix_lists_the_right_path():
-    task = chain(*"abcd")
+    task = chain(*"abcde")
     bad = [Call(name, error="no") for name in "xyxy"]
     found = explain(task, [*bad, Call("z", result="ok"), Call("w", result="ok"), Call("v", result="ok")])
     fix = next(one.text for one in found.findings if one.kind is FindingKind.FIX)
-    assert fix == "Make none of these calls. Call in this order: a(), b(), c(), d()."
+    assert fix == "Make none of these calls. Call in this order: a(), b(), c(), d(), e()."
 
 
 def test_a_call_that_came_too_early_with_wrong_arguments_is_told_so():

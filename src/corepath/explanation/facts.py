@@ -32,6 +32,8 @@ from corepath.world.exploring import Replay
 
 LONGEST_STEP: Final = 80
 """Maximum length of a step that is written with all its arguments in a sentence."""
+SHORT_STEP: Final = 50
+"""Maximum length of a step that is written with all its arguments in a list of steps."""
 
 
 @dataclass(frozen=True)
@@ -210,16 +212,13 @@ class Facts:
         return join(texts, most=most)
 
     def _brief_text(self, symbol: int, index: int) -> str:
-        """Write a step by the one argument that tells it from all others of its tool, if there is such an argument."""
+        """Write a long step by the one argument that tells it from all others of its tool, if there is one."""
         actions, scope = self.automaton.alphabet.actions, self.scope(index)
-        action = actions[symbol]
+        action, short = actions[symbol], self.short_text(symbol, index)
         others = [dict(one.arguments.fields) for one in actions if one.tool == action.tool and one is not action]
-        if not others:
-            return tool_name(action.tool)
-        for name, part in action.arguments.fields:
-            if all(other.get(name) != part for other in others):
-                return step_text(action, scope, frozenset([name]))
-        return self.short_text(symbol, index)
+        telling = [name for name, part in action.arguments.fields if all(one.get(name) != part for one in others)]
+        brief = [step_text(action, scope, frozenset([name])) for name in telling]
+        return short if len(short) <= SHORT_STEP else min(brief, key=len, default=short)
 
     def needed_text(self, symbols: Sequence[int], index: int, *, has_choice: bool) -> str:
         """List steps that must come before call `index`. With `has_choice`, other steps would do as well."""

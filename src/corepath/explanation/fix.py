@@ -18,6 +18,8 @@ from corepath.values import visible
 
 MOST_CHANGES: Final = 5
 """Maximum number of changes that are named for one call. A call that differs more is written anew."""
+FEWEST_LISTED: Final = 5
+"""If there are at least so many steps and none was done, they are listed instead of edits."""
 
 
 def write_fix(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair]) -> tuple[Edit, ...]:
@@ -90,7 +92,7 @@ def find_fix(facts: Facts, fix: tuple[Edit, ...], repair: Repair | None) -> Iter
         return
     steps = [one.symbol for one in repair.path if one.symbol is not None]
     text = " ".join(edit.text for edit in fix)
-    if len(fix) > MOST_LISTED and len(steps) > 1 and not repair.steps_kept:
+    if len(fix) > 2 and len(steps) >= FEWEST_LISTED and not repair.steps_kept:
         listed = ", ".join(facts.whole_text(symbol, 0) for symbol in steps)
         text = f"{sentence('make none of these calls')} {visible(sentence(f'call in this order: {listed}'))}"
     yield Finding(FindingKind.FIX, text, repair.calls)

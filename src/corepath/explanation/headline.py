@@ -278,9 +278,8 @@ def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...], re
         clauses = mistake_clauses(facts, main, later)
         alike = alike_calls(facts, main)
         is_refused = clauses[-1] == REFUSED and not alike
-        told, tool = calls_told_as_refused(facts, main, later), facts.steps[main.call].call.tool
-        tried = [index for index in main.calls if facts.steps[index].call.tool == tool]
-        tried += [index for one in mistakes for index in one.tries]
+        told, tried = calls_told_as_refused(facts, main, later), [index for one in mistakes for index in one.tries]
+        tried += main.calls if main.first is not None and main.first.kind is HarmKind.REPEATED else ()
         refused = refused_calls(facts, alike, told, tries=main.tries, others_tried=tried, and_it=is_refused)
         if refused and is_refused:
             clauses[-1], refused = refused[0], []
