@@ -32,11 +32,13 @@ def _tasks() -> tuple[Task, ...]:
     return tuple(source.make() for source in all_sources([]))
 
 
-def built_in_cases(step: int) -> Iterator[Case]:
-    """Yield every `step`-th episode of every built-in agent on every built-in task."""
+@cache
+def built_in_cases(step: int) -> tuple[Case, ...]:
+    """Return every `step`-th episode of every built-in agent on every built-in task."""
     pairs = [(task, agent) for task in _tasks() for agent in BUILT_IN]
-    for task, agent in pairs[::step]:
-        yield _case(f"{task.id}, {agent}", task, play(built_in(agent), task, name=agent))
+    return tuple(
+        _case(f"{task.id}, {agent}", task, play(built_in(agent), task, name=agent)) for task, agent in pairs[::step]
+    )
 
 
 @cache

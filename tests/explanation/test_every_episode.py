@@ -281,10 +281,12 @@ def test_a_list_of_refused_calls_is_complete(cases):
         text = QUOTED.sub("", found.headline)
         refused = {number for number, call in enumerate(episode.calls, 1) if call.failed}
         told = numbers(found.headline) | numbers(text.replace("(call ", "call "))
-        if match := re.search(r"(\w+)(?<! more)(?<!more) (?:calls|of them) were refused", text, re.IGNORECASE):
+        if match := re.search(
+            r"(\w+)(?<! more)(?<!more) (?:calls|of them)(?: to \w+)? were refused", text, re.IGNORECASE
+        ):
             seen += 1
             assert number_text(len(refused)) == match[1].lower(), (name, found.headline)
-        elif match := re.search(r"(\w+) (?:more|other) calls(?: were refused|[.,;])", text):
+        elif match := re.search(r"(\w+) (?:more|other) calls(?:(?: to \w+)? were refused|[.,;])", text):
             assert len(refused) > len(refused & told), (name, found.headline)
         elif re.search(r"(was|were)( also)? refused(, as [^;]*)?[;.,]", text) and " more" not in text:
             seen += 1

@@ -146,7 +146,7 @@ def test_calls_that_the_task_lets_pass_are_counted():
 
 def test_an_episode_without_calls_names_what_was_expected():
     found = explain(ABC, [])
-    assert found.headline == "Made no call; three steps were expected; the first is a()."
+    assert found.headline == "Made no call; three steps were expected: a(), b(x=1) and c()."
     assert texts(found, FindingKind.STOPPED) == [
         "It stopped early, with 0 of 3 steps done; never done: a(), b(x=1) and c()."
     ]

@@ -217,7 +217,7 @@ def test_a_refused_call_is_told_apart_from_one_that_ran():
         ([failed], "Call 2, z(), was", "; the tool refused it."),
         ([failed, failed], "Calls 2 and 3, z, were", "; the tool refused both."),
         ([ran, failed], "Call 2, z(), was", "; call 3 tried the same, and was refused."),
-        ([ran, Call("x", error="no")], "Call 2, z(), was", "; call 3 was refused."),
+        ([ran, Call("x", error="no")], "Call 2, z(), was", "; call 3, x, was refused."),
         ([ran, failed, ran], "Calls 2 and 4, z, were", "; call 3 tried the same, and was refused."),
     ):
         found = explain(chain("a"), [Call("a"), *calls])

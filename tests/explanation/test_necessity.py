@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from corepath import Automaton, Task, any_order, choice, seq, tool
 from corepath.explanation import explain
-from corepath.explanation.necessity import times_needed
+from corepath.explanation.necessity import is_needed, times_needed
 from tests.machines import as_task, random_machine
 
 
@@ -39,6 +39,25 @@ def test_a_step_is_needed_as_often_as_on_the_path_that_has_it_least_often(times)
                     assert times_needed(automaton, state, step, before, often) == expected, (seed, step, before, often)
                     seen += expected > 0
     assert seen > 50
+
+
+def test_a_step_is_needed_if_it_is_on_every_right_path(times):
+    seen = set()
+    for seed in range(100 * times):
+        automaton = as_task(random_machine(random.Random(seed))).automaton
+        right = [path for path in paths(automaton, automaton.start) if _ends_well(automaton, path)]
+        for step in sorted(automaton.alphabet.steps):
+            expected = all(step in path for path in right)
+            assert is_needed(automaton, automaton.start, step) == expected, (seed, step)
+            seen.add(expected)
+    assert seen == {True, False}
+
+
+def _ends_well(automaton: Automaton, path: tuple[int, ...]) -> bool:
+    state = automaton.start
+    for symbol in path:
+        state = automaton.delta[state][symbol]
+    return state in automaton.accepting
 
 
 def test_only_the_step_that_a_call_cannot_do_without_is_told_as_skipped():

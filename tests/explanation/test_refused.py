@@ -6,7 +6,7 @@ from typing import Any
 
 import corepath
 from corepath import Call, Forbidden, Task, any_order, play, seq, tool
-from corepath.explanation import EditKind, Explanation, explain
+from corepath.explanation import CauseKind, EditKind, Explanation, FindingKind, explain
 from corepath.play.built_in import built_in
 from tests.explanation.helpers import chain, explain_calls
 
@@ -41,7 +41,7 @@ def test_refused_tries_of_a_step_that_was_done_later_are_told_as_tries():
         "Did the one step (call 3), but only after two wrong tries, which the tool refused: "
         'call 1 (card was "credit_1", expected "gift_2") and call 2 (card was "cert_3", expected "gift_2").'
     )
-    assert fix_of(found) == ["Leave out calls 1 and 2, which the tool refused."]
+    assert fix_of(found) == ["Leave out calls 1 and 2, book, which the tool refused."]
     assert found.fix[0].call == 0
     assert found.fix[0].also == (1,)
     assert found.to_dict()["fix"][0]["also"] == [1]
@@ -83,7 +83,8 @@ def test_a_call_that_took_effect_is_told_before_those_like_it_that_were_refused(
     )  # fmt: skip
     assert found.headline == (
         'Call 4, remove_user(name="bob"), is against a rule: "Never remove a user", and that is severe; '
-        "calls 1 and 5 tried the same, and were refused, as were calls 2 and 3; none of the seven steps was done."
+        "calls 1 and 5 tried the same, and were refused, as were calls 2 and 3; none of the seven steps was done "
+        '(the first could be lock_user(name="bob")).'
     )
     assert found.cause is not None
     assert found.cause.effected
@@ -215,7 +216,7 @@ def test_a_refused_call_stands_for_a_step_with_another_tool_only_if_that_is_all(
     bad = Call("z", error="no")
     assert fix_of(explain(task, [Call("a"), bad, Call("c")])) == ["Instead of call 2, z(), call b()."]
     assert fix_of(explain(task, [bad, Call("b"), bad])) == [
-        "Call a() before call 2.", "At the end, call c().", "Leave out calls 1 and 3, which the tool refused.",
+        "Call a() before call 2.", "At the end, call c().", "Leave out calls 1 and 3, z, which the tool refused.",
     ]  # fmt: skip
 
 
@@ -245,8 +246,50 @@ def test_a_refused_call_that_is_left_out_changes_no_results_on_record():
     assert fix_of(found) == ["Leave out call 1, rotate_yaw(yaw=0.35), which the tool refused."]
 
 
-def test_if_nothing_was_done_that_is_said_with_the_wrong_argument():
+def test_if_nothing_was_done_arguments_of_a_call_that_came_too_early_are_not_compared():
     task = Task("none", procedure=seq(tool("a")(), tool("b")(), tool("c")(x=1)))
     assert explain(task, ["c(x=2)"]).headline == (
-        "Wrong argument in call 1, c, which also came too early: x was 2, expected 1; none of the three steps was done."
+        "Call 1, c(x=2), was not expected; none of the three steps was done (the first is a())."
+    )
+
+
+def test_a_refused_call_with_wrong_arguments_is_no_cause_if_its_step_was_not_expected_yet():
+    found = explain_calls(
+        "farm/rover_example", 'scan(plant="A")', "empty_hopper()", "read_logs()", 'scan(plant="base")',
+    )  # fmt: skip
+    assert found.headline == (
+        "None of the six steps was done; the first is unlock_safety(); calls 1, 2 and 4 were refused."
+    )
+    assert found.cause is not None
+    assert (found.cause.kind, found.cause.tool) == (CauseKind.STOPPED, "unlock_safety")
+
+
+def test_if_no_call_is_a_step_the_fix_lists_the_right_path():
+    task = chain(*"abcde")
+    bad = [Call(name, error="no") for name in "xyxy"]
+    found = explain(task, [*bad, Call("z", result="ok"), Call("w", result="ok"), Call("v", result="ok")])
+    fix = next(one.text for one in found.findings if one.kind is FindingKind.FIX)
+    assert fix == "Make none of these calls. Call in this order: a(), b(), c(), d(), e()."
+
+
+def test_a_call_that_came_too_early_with_wrong_arguments_is_told_so():
+    task = Task("early", procedure=seq(tool("a")(), tool("b")(), tool("c")(x=1), tool("d")()))
+    found = explain(task, [Call("a"), Call("c", {"x": 2}, result="ok"), Call("d", result="ok")])
+    assert found.headline.startswith("Call 2, c, came too early, and it has a wrong argument: x was 2, expected 1;")
+
+
+def test_a_step_that_is_called_elsewhere_too_is_missing_in_the_place_of_a_call():
+    task = chain("a", "b", "a", "c")
+    found = explain(task, [Call("z", error="no"), Call("b", result=1), Call("a", result=1), Call("c", result=1)])
+    assert found.headline.startswith(
+        "Call 1, z(), was not expected (the tool refused it), and a() is missing in its place"
+    )
+
+
+def test_a_few_long_steps_are_all_named_by_what_tells_them_apart():
+    trip = {name: tool("fly")(id=name, flights=[{"number": f"F{name}", "date": "2024-05-01"}], card="c" * 40)
+            for name in ("R1", "R2", "R3")}  # fmt: skip
+    task = Task("trips", procedure=any_order(tool("stop")(), *trip.values()))
+    assert explain(task, ["stop()"]).headline == (
+        'Stopped after 1 of 4 steps: fly(id="R1", …), fly(id="R2", …) and fly(id="R3", …) are missing.'
     )

@@ -274,7 +274,8 @@ def test_results_are_named_by_the_call_that_returns_them_if_several_steps_use_it
     task = corepath.task("computations/alarm_level")
     assert fix_of(explain(task, []))[-1].endswith(
         ", calculate_average(numbers=[150, "
-        '<result of convert_unit(number=1.35, unit="m", …)>, <result of convert_unit(number=1650, unit="mm", …)>]).'
+        '<what convert_unit(number=1.35, unit="m", …) returns as result>, '
+        '<what convert_unit(number=1650, unit="mm", …) returns as result>]).'
     )
     single = corepath.task("crud/successor")
-    assert "<id of add_user>" in " ".join(fix_of(explain(single, [])))
+    assert "<what add_user returns as id>" in " ".join(fix_of(explain(single, [])))

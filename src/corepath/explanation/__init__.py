@@ -97,7 +97,7 @@ def explain(
         *find_waste(facts, loops, undone),
         *find_state_mismatch(facts, mistakes),
         *find_wrong_answer(facts),
-        *find_fix(fix, repair),
+        *find_fix(facts, fix, repair),
     )
     return Explanation(
         headline=visible(cut(write_headline(facts, mistakes, loops, repair), LONGEST_HEADLINE)),

@@ -9,8 +9,8 @@ from typing import Final
 from corepath.automaton.harm import HarmKind
 from corepath.explanation.edits import Repair
 from corepath.explanation.facts import Facts
+from corepath.explanation.mistake import SPREADING, Mistake, MistakeKind
 from corepath.explanation.mistake_text import because_text, other_argument_text
-from corepath.explanation.mistakes import SPREADING, Mistake, MistakeKind
 from corepath.explanation.outcome import describe_outcome
 from corepath.explanation.sentences import calls_text, say_of_calls
 
@@ -62,7 +62,7 @@ def describe_other_harms(
     early = [index for one in mistakes if one.kind in _WRONG_TIME for index in one.calls if index not in told | tries]
     rest = [harm.index for harm in facts.score.harms if harm.index not in {*told, *tries, *early}]
     if against := [harm.index for harm in facts.score.harms if harm.index in rest and harm.kind is HarmKind.FORBIDDEN]:
-        yield _rule_text(facts, against, too="against a rule" in first)
+        yield rule_text(facts, against, too="against a rule" in first)
         rest = [index for index in rest if index not in against]
     if rest and briefly:
         early.extend(tries)
@@ -70,7 +70,7 @@ def describe_other_harms(
         yield _other_arguments_text(facts, wrong)
     if rest:
         either = " either" if "not expected" in first else ""
-        yield _unexpected_text(facts, sorted({*early, *rest}), f"not expected{either}")
+        yield unexpected_text(facts, sorted({*early, *rest}), f"not expected{either}")
     elif early:
         yield _early_text(facts, early)
 
@@ -91,12 +91,12 @@ def _wrong_arguments(mistakes: Iterable[Mistake], told: Collection[int | None]) 
     return [one for one in wrong if one.call not in told]
 
 
-def _unexpected_text(facts: Facts, calls: Sequence[int], what: str) -> str:
+def unexpected_text(facts: Facts, calls: Sequence[int], what: str) -> str:
     """Say that calls were not expected."""
     return f"{facts.name_call(calls[0])}, was {what}" if len(calls) == 1 else say_of_calls(calls, what)
 
 
-def _rule_text(facts: Facts, calls: Sequence[int], *, too: bool) -> str:
+def rule_text(facts: Facts, calls: Sequence[int], *, too: bool) -> str:
     """Say that calls are against a rule."""
     rule = f"against a rule{' too' if too else ''}"
     return f"{facts.name_call(calls[0])}, is {rule}" if len(calls) == 1 else f"{calls_text(calls)} are {rule}"

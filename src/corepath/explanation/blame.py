@@ -10,7 +10,7 @@ from corepath.explanation.arguments import differing_arguments
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Cause, CauseKind
 from corepath.explanation.hand_over import is_hand_over
-from corepath.explanation.mistakes import SPREADING, Mistake, MistakeKind
+from corepath.explanation.mistake import LACKING, SPREADING, Mistake, MistakeKind
 from corepath.explanation.path import failed_at_the_end, limit_text
 from corepath.explanation.reasons import repeated_call
 
@@ -24,20 +24,45 @@ _KINDS: Final = {
 }
 
 
+_FEW_STEPS: Final = 2
+"""A wrong try of one of so few steps is told even if none of its arguments is right."""
+
+
 def main_mistake(facts: Facts, mistakes: Iterable[Mistake]) -> Mistake | None:
     """Return the mistake to name first, or None if there is none.
 
     A call that is against a rule and took effect comes first, then other calls that took effect, then missing steps,
     then calls that the tool refused. Among equals, the first one counts. Of a call that came too early with wrong
-    arguments, the arguments are told. Of an agent that only looked, it is told that steps are missing.
+    arguments, the arguments are told. Of an agent that only looked, or that did nothing at all, it is told that steps
+    are missing.
     """
     mistakes = list(mistakes)
     if not facts.score.harms and not facts.steps_done and (left := unfinished_part(mistakes)) is not None:
         return left
     main = min(mistakes, key=lambda one: (_rank(facts, one), one.call), default=None)
-    if main is not None and main.kind in SPREADING and facts.only_looked:
+    is_odd = main is not None and main.kind is MistakeKind.UNFINISHED and len(main.steps) > facts.score.missing_steps
+    is_aside = (
+        main is not None and main.kind in SPREADING and (facts.only_looked or _did_nothing(facts, main, mistakes))
+    )
+    if is_aside or is_odd:
         return Mistake(MistakeKind.UNFINISHED, len(facts.steps), facts.steps_left)
     return next((one for one in mistakes if main is not None and one.is_early and one.call == main.call), main)
+
+
+def _did_nothing(facts: Facts, main: Mistake, mistakes: Iterable[Mistake]) -> bool:
+    """Whether no step was done, no harmful call took effect, and this does not all come from the main mistake.
+
+    A call with wrong arguments is something if one of its arguments is right, or if there are few steps.
+    """
+    if facts.steps_done or any(map(facts.took_effect, facts.score.harms)):
+        return False
+    if main.kind is MistakeKind.WRONG_ARGUMENT:
+        fields = facts.automaton.alphabet.actions[main.steps[0]].arguments.fields
+        is_try = len(differing_arguments(facts, main.call, main.steps[0])) < len(fields)
+        if is_try or facts.score.missing_steps <= _FEW_STEPS:
+            return False
+    missing = sum(len(one.steps) for one in mistakes if one.kind in LACKING)
+    return missing * 2 > facts.score.missing_steps
 
 
 def _rank(facts: Facts, mistake: Mistake) -> int:

@@ -57,9 +57,10 @@ class Repair:
         return sum(one.symbol is not None for one in self.path)
 
     @property
-    def kept(self) -> int:
-        """The number of these steps that the agent did, as they are or elsewhere."""
-        return sum(one.symbol is not None and one.kind in ("keep", "move") for one in self.path)
+    def steps_kept(self) -> tuple[int, ...]:
+        """The indexes of the calls that are steps of the new path, as they are or elsewhere."""
+        kept = (one.call for one in self.path if one.symbol is not None and one.kind in ("keep", "move"))
+        return tuple(call for call in kept if call is not None)
 
     @property
     def rows(self) -> tuple[Row, ...]:

@@ -32,6 +32,8 @@ from corepath.world.exploring import Replay
 
 LONGEST_STEP: Final = 80
 """Maximum length of a step that is written with all its arguments in a sentence."""
+SHORT_STEP: Final = 50
+"""Maximum length of a step that is written with all its arguments in a list of steps."""
 
 
 @dataclass(frozen=True)
@@ -193,16 +195,30 @@ class Facts:
         expected = self.automaton.due(self.positions[index].state)
         return join([self.short_text(symbol, index) for symbol in expected], "or", most)
 
-    def missing_text(self, symbols: Iterable[int], index: int, most: int = MOST_LISTED) -> str:
-        """List steps that were not done before call `index`, with counts, e.g. `a(), b() twice and c() once more`."""
-        called = self.steps_called(index)
+    def missing_text(
+        self, symbols: Iterable[int], index: int, most: int = MOST_LISTED, *, briefly: bool = False
+    ) -> str:
+        """List steps that were not done before call `index`, with counts, e.g. `a(), b() twice and c() once more`.
+
+        With `briefly`, only the arguments are written that tell a step from the others.
+        """
+        called, name = self.steps_called(index), self._brief_text if briefly else self.short_text
         texts = [
-            f"{self.short_text(symbol, index)} {times_text(count)} more" if symbol in called
-            else f"{self.short_text(symbol, index)} {times_text(count)}" if count > 1
-            else self.short_text(symbol, index)
+            f"{name(symbol, index)} {times_text(count)} more" if symbol in called
+            else f"{name(symbol, index)} {times_text(count)}" if count > 1
+            else name(symbol, index)
             for symbol, count in Counter(symbols).items()
         ]  # fmt: skip
         return join(texts, most=most)
+
+    def _brief_text(self, symbol: int, index: int) -> str:
+        """Write a long step by the one argument that tells it from all others of its tool, if there is one."""
+        actions, scope = self.automaton.alphabet.actions, self.scope(index)
+        action, short = actions[symbol], self.short_text(symbol, index)
+        others = [dict(one.arguments.fields) for one in actions if one.tool == action.tool and one is not action]
+        telling = [name for name, part in action.arguments.fields if all(one.get(name) != part for one in others)]
+        brief = [step_text(action, scope, frozenset([name])) for name in telling]
+        return short if len(short) <= SHORT_STEP else min(brief, key=len, default=short)
 
     def needed_text(self, symbols: Sequence[int], index: int, *, has_choice: bool) -> str:
         """List steps that must come before call `index`. With `has_choice`, other steps would do as well."""

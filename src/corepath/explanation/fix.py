@@ -12,11 +12,14 @@ from corepath.explanation.edits import PathEdit, Repair
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Edit, EditKind, Finding, FindingKind
 from corepath.explanation.sentences import MOST_LISTED, calls_text, join, sentence
+from corepath.explanation.tries import name_only_tool
 from corepath.explanation.undo import UndoPair
 from corepath.values import visible
 
 MOST_CHANGES: Final = 5
 """Maximum number of changes that are named for one call. A call that differs more is written anew."""
+FEWEST_LISTED: Final = 5
+"""If there are at least so many steps and none was done, they are listed instead of edits."""
 
 
 def write_fix(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair]) -> tuple[Edit, ...]:
@@ -74,14 +77,25 @@ def _leave_out_refused(facts: Facts, refused: Sequence[int], *, alone: bool) -> 
     if refused:
         first, *others = refused
         one = facts.call_text(first) if alone else facts.name_call(first)
-        text = f"leave out {calls_text(refused) if others else one}, which the tool refused"
+        tool = name_only_tool(facts, refused)
+        several = f"{calls_text(refused)}, {tool}" if tool else calls_text(refused)
+        text = f"leave out {several if others else one}, which the tool refused"
         yield Edit(EditKind.LEAVE_OUT, first, None, visible(sentence(text)), tuple(others))
 
 
-def find_fix(fix: tuple[Edit, ...], repair: Repair | None) -> Iterator[Finding]:
-    """Yield a finding with the whole repair."""
-    if fix and repair is not None:
-        yield Finding(FindingKind.FIX, " ".join(edit.text for edit in fix), repair.calls)
+def find_fix(facts: Facts, fix: tuple[Edit, ...], repair: Repair | None) -> Iterator[Finding]:
+    """Yield a finding with the whole repair.
+
+    If there are many edits and no call stays as a step, it lists the steps of the new path instead.
+    """
+    if not fix or repair is None:
+        return
+    steps = [one.symbol for one in repair.path if one.symbol is not None]
+    text = " ".join(edit.text for edit in fix)
+    if len(fix) > 2 and len(steps) >= FEWEST_LISTED and not repair.steps_kept:
+        listed = ", ".join(facts.whole_text(symbol, 0) for symbol in steps)
+        text = f"{sentence('make none of these calls')} {visible(sentence(f'call in this order: {listed}'))}"
+    yield Finding(FindingKind.FIX, text, repair.calls)
 
 
 def _call(edit: PathEdit) -> int | None:

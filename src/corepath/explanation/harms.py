@@ -9,7 +9,7 @@ from typing import Final
 from corepath.errors import count
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
-from corepath.explanation.mistakes import Mistake, MistakeKind
+from corepath.explanation.mistake import Mistake, MistakeKind
 from corepath.explanation.policies import quote_policy
 from corepath.explanation.reasons import effect_text, reason_text
 from corepath.explanation.sentences import calls_text, join, sentence

@@ -7,20 +7,28 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from corepath.automaton.harm import HarmKind
 from corepath.errors import count
-from corepath.explanation.beside import describe_all_done, describe_other_harms, find_consequences
+from corepath.explanation.beside import (
+    describe_all_done,
+    describe_other_harms,
+    find_consequences,
+    rule_text,
+    unexpected_text,
+)
 from corepath.explanation.blame import main_mistake
 from corepath.explanation.edits import Repair
 from corepath.explanation.facts import Facts
+from corepath.explanation.mistake import Mistake, MistakeKind
 from corepath.explanation.mistake_text import (
     REFUSED,
     are_missing_text,
     calls_told_as_refused,
     missing_steps_text,
     mistake_clauses,
+    name_few_steps,
     next_step_text,
 )
-from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.path import divergence, failed_at_the_end, limit_text, uncounted_calls
 from corepath.explanation.sentences import (
     MOST_LISTED,
@@ -31,7 +39,6 @@ from corepath.explanation.sentences import (
     join,
     join_clauses,
     number_text,
-    say_of_calls,
     sentence,
 )
 from corepath.explanation.tries import alike_calls, describe_tries, refused_calls
@@ -118,20 +125,26 @@ def _unfinished_text(
     if not facts.steps:
         were = "step was" if total == 1 else "steps were"
         limit = f"; ran into {limit_text(facts)}" if limit_text(facts) else ""
-        first = f": {facts.short_text(left[0], 0)}" if total == 1 else f"; {next_step_text(facts, left, 'the first')}"
+        names = name_few_steps(facts, left) if total == len(left) else ""
+        first = f": {names}" if names else f"; {next_step_text(facts, left, 'the first')}"
         return f"Made no call; {number_text(total)} {were} expected{first}{limit}"
-    is_early_stop = main is None or main in mistakes
+    is_early_stop = main is None or any(main is one for one in mistakes)
     went_on = main is not None and main.other is not None and facts.did_step_from(main.other)
-    stop = _stop_clauses(facts, left, total, loops, went_on=went_on, just_looked=not is_early_stop)
+    just_looked = not is_early_stop and facts.only_looked
+    stop = _stop_clauses(facts, left, total, loops, went_on=went_on, just_looked=just_looked)
     refused = refused_calls(facts, (), set(failed_at_the_end(facts)[-1:]))
     return join_clauses([*stop, *_unexpected_text(facts, is_last=not refused), *refused], MOST_CLAUSES)
 
 
 def _unexpected_text(facts: Facts, *, is_last: bool) -> list[str]:
-    """Tell of the harmful calls that ran, if any."""
-    ran = [harm.index for harm in facts.score.harms if not facts.is_refused(harm.index)]
-    no_change = is_last and not facts.only_looked and all(facts.changed_state[index] is False for index in ran)
-    return [say_of_calls(ran, f"not expected{', and changed nothing' if no_change else ''}")] if ran else []
+    """Tell of the harmful calls that ran, if any. Those that are against a rule are told apart."""
+    ran = [harm for harm in facts.score.harms if not facts.is_refused(harm.index)]
+    against = [harm.index for harm in ran if harm.kind is HarmKind.FORBIDDEN]
+    others = [harm.index for harm in ran if harm.index not in against]
+    no_change = is_last and not facts.only_looked and all(facts.changed_state[one.index] is False for one in ran)
+    what = f"not expected{', and changed nothing' if no_change else ''}"
+    parts = [rule_text(facts, against, too=False)] if against else []
+    return [*parts, unexpected_text(facts, others, what)] if others else parts
 
 
 def _stop_clauses(
@@ -194,16 +207,24 @@ def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...], re
         return ""
     is_wrong = not main.steps or main.kind is MistakeKind.WRONG_ARGUMENT
     if facts.score.missing_steps > _MOST_NAMED and is_wrong and not facts.steps_called(len(facts.steps)):
-        return f"{_none_of(facts.score.missing_steps)} was done"
+        return _none_with_first(facts, facts.score.missing_steps, main)
     more = "more " if main.steps else ""
     are_few = len(missing) == 1 or len(main.steps) + len(missing) <= MOST_LISTED
     if are_few and (text := _name_missing(facts, missing, main)):
         return text
     if repair is not None and len(missing) > MOST_LISTED:
-        number = repair.length - repair.kept
-        is_none = number == repair.length
-        return f"{_none_of(number)} was done" if is_none else f"{number} of the {repair.length} steps are missing"
+        done = sum(not facts.is_refused(index) for index in repair.steps_kept)
+        if not done:
+            return _none_with_first(facts, repair.length, main)
+        return f"{repair.length - done} of the {repair.length} steps are missing"
     return f"{number_text(len(missing))} {more}{'step is' if len(missing) == 1 else 'steps are'} missing"
+
+
+def _none_with_first(facts: Facts, total: int, main: Mistake) -> str:
+    """Say that none of the steps was done, and name the first one if the main mistake does not."""
+    if facts.steps_done or main.steps:
+        return f"{_none_of(total)} was done"
+    return f"{_none_of(total)} was done ({next_step_text(facts, facts.steps_left, 'the first')})"
 
 
 def _name_missing(facts: Facts, missing: Sequence[int], main: Mistake) -> str:
@@ -240,8 +261,8 @@ def _none_text(facts: Facts, left: tuple[int, ...], total: int) -> list[str]:
     if total == len(left) == 1:
         return [f"{facts.missing_text(left, len(facts.steps))} was never called"]
     none = _none_of(total)
-    if total == len(left) == 2:
-        return [f"{none} was done: {facts.missing_text(left, len(facts.steps))}"]
+    if total == len(left) and (names := name_few_steps(facts, left)):
+        return [f"{none} was done: {names}"]
     return [f"{none} was done", next_step_text(facts, left, "the first")]
 
 
@@ -257,9 +278,9 @@ def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...], re
         clauses = mistake_clauses(facts, main, later)
         alike = alike_calls(facts, main)
         is_refused = clauses[-1] == REFUSED and not alike
-        refused = refused_calls(
-            facts, alike, calls_told_as_refused(facts, main, later), tries=main.tries, and_it=is_refused
-        )
+        told, tried = calls_told_as_refused(facts, main, later), [index for one in mistakes for index in one.tries]
+        tried += main.calls if main.first is not None and main.first.kind is HarmKind.REPEATED else ()
+        refused = refused_calls(facts, alike, told, tries=main.tries, others_tried=tried, and_it=is_refused)
         if refused and is_refused:
             clauses[-1], refused = refused[0], []
         end = [_also_missing(facts, main, mistakes, repair), describe_all_done(facts, main, clauses, repair)]

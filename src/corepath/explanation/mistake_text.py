@@ -13,7 +13,8 @@ from corepath.explanation.changes import describe_change, find_change
 from corepath.explanation.difference_text import LONGEST_BESIDE, describe_differences
 from corepath.explanation.facts import Facts
 from corepath.explanation.hand_over import is_hand_over
-from corepath.explanation.mistakes import Mistake, MistakeKind
+from corepath.explanation.mistake import Mistake, MistakeKind
+from corepath.explanation.necessity import is_needed
 from corepath.explanation.policies import whole_sentence
 from corepath.explanation.reasons import extra_text, late_text, wrong_arguments_text
 from corepath.explanation.sentences import (
@@ -32,6 +33,13 @@ from corepath.rules.rule import Never, Rule
 from corepath.scoring.evidence import Harm
 
 REFUSED: Final = "the tool refused it"
+_MOST_NAMED: Final = 2
+"""How many steps are named in any case."""
+_MOST_LISTED_AT_END: Final = 4
+"""How many steps are named if they are short."""
+_LONGEST_LIST: Final = 180
+"""How long a list of steps with all their arguments may be."""
+_LONGEST_BRIEF_LIST: Final = 240
 _SHORTEST_WORD: Final = 4
 """Words of a tool's name that are shorter than this say little."""
 _FEWEST_TOOLS: Final = 4
@@ -48,10 +56,7 @@ def mistake_clauses(facts: Facts, mistake: Mistake, later: Sequence[int] = ()) -
         case MistakeKind.WRONG_ARGUMENT:
             told = list(_argument_clauses(facts, mistake))
         case MistakeKind.OTHER_CALL:
-            missing = are_missing_text(facts, mistake.steps, mistake.call)
-            refused = " (the tool refused it)" if facts.is_refused(mistake.call) else ""
-            reason = f"{_other_reason(facts, mistake)}{refused}"
-            told = [f"{capitalise(facts.call_text(mistake.call))}, {reason}, and {missing}"]
+            told = [_other_call_text(facts, mistake)]
         case _:
             return list(_extra_clauses(facts, mistake))
     return [*told, because_text(facts, later)] if later else told
@@ -107,13 +112,11 @@ def _again_text(facts: Facts, mistake: Mistake) -> str:
     if len(set(mistake.steps)) > 1 or step not in done:
         return ""
     name, call, refused = facts.short_text(step, index), tool_and_number(facts, index), _which_was_refused(facts, index)
-    last = None if mistake.after is None else facts.symbol(facts.steps[mistake.after])
-    if last == step:
+    since = facts.steps[0 if mistake.after is None else mistake.after : index]
+    if mistake.after is None or any(facts.symbol(one) == step and not one.call.failed for one in since):
         often = "once" if len(mistake.steps) == 1 else times_text(len(mistake.steps))
         return f"Called {name} too few times before {call}{refused}: {often} more was expected"
     often = "" if len(mistake.steps) == 1 else f" {times_text(len(mistake.steps))}"
-    if mistake.after is None:
-        return f"Skipped {name}{often} right before {call}{refused}"
     return f"Skipped {name}{often} between {tool_and_number(facts, mistake.after)} and {call}{refused}"
 
 
@@ -194,8 +197,11 @@ def _argument_clauses(facts: Facts, mistake: Mistake) -> Iterator[str]:
     compared = compare_with_step(facts, mistake.call, mistake.steps[0])
     wrong = "Wrong argument" if len(compared.arguments) == 1 else "Wrong arguments"
     how = describe_differences(compared.differences)
-    early = ", which also came too early" if mistake.is_early else ""
-    yield f"{wrong} in call {mistake.call + 1}, {_tool_of(facts, mistake.call)}{early}: {how}"
+    if mistake.is_early:
+        few = "a wrong argument" if len(compared.arguments) == 1 else "wrong arguments"
+        yield f"{capitalise(facts.name_call(mistake.call))}, came too early, and it has {few}: {how}"
+    else:
+        yield f"{wrong} in {facts.name_call(mistake.call)}: {how}"
     yield from _refused(facts, mistake)
 
 
@@ -306,6 +312,18 @@ def _tools(rule: Rule) -> Iterator[str]:
         yield rule.call.tool
 
 
+def _other_call_text(facts: Facts, mistake: Mistake) -> str:
+    """Describe a call that was made instead of a step. If the step was called elsewhere, say where it is missing."""
+    index, steps = mistake.call, mistake.steps
+    refused = " (the tool refused it)" if facts.is_refused(index) else ""
+    reason = _other_reason(facts, mistake).replace(", and that is severe", " (severe)")
+    called = {symbol for step in facts.steps for symbol in (facts.symbol(step), *step.reading.fits)}
+    missing = are_missing_text(facts, steps, index)
+    if len(steps) == 1 and steps[0] in called:
+        missing = f"{facts.short_text(steps[0], index)} is missing in its place"
+    return f"{capitalise(facts.call_text(index))}, {reason}{refused}, and {missing}"
+
+
 def _other_reason(facts: Facts, mistake: Mistake) -> str:
     return "is a detour" if mistake.first is None else _extra_reason(facts, mistake.first)
 
@@ -363,10 +381,12 @@ def tool_and_number(facts: Facts, index: int) -> str:
     return f"{tool_name(facts.steps[index].call.tool)} (call {index + 1})"
 
 
-def missing_steps_text(facts: Facts, steps: tuple[int, ...], most: int = 2) -> str:
+def missing_steps_text(facts: Facts, steps: tuple[int, ...]) -> str:
     """List steps that are missing at the end."""
-    if len(steps) <= most:
+    if len(set(steps)) == 1:
         return are_missing_text(facts, steps, len(facts.steps))
+    if names := name_few_steps(facts, steps):
+        return f"{names} are missing"
     return f"{next_step_text(facts, steps)}; {count(len(steps) - 1, 'more step')} after it"
 
 
@@ -376,6 +396,21 @@ def are_missing_text(facts: Facts, steps: Sequence[int], index: int) -> str:
     if len(set(steps)) == 1 and steps[0] in facts.steps_called(index):
         return f"{number_text(len(steps))} more {facts.short_text(steps[0], index)} {be} missing"
     return f"{facts.missing_text(steps, index)} {be} missing"
+
+
+def name_few_steps(facts: Facts, steps: Sequence[int]) -> str:
+    """List the steps that are missing at the end, the long ones by the arguments that tell them apart.
+
+    Return an empty string if they are many or too long, or if others would do as well.
+    """
+    end, state, few = len(facts.steps), facts.score.trace.end.state, len(steps) <= _MOST_NAMED
+    are_all_needed = all(is_needed(facts.automaton, state, step) for step in steps)
+    if not few and (len(steps) > _MOST_LISTED_AT_END or not are_all_needed):
+        return ""
+    whole = facts.missing_text(steps, end, most=len(steps))
+    is_long = len(whole) > _LONGEST_LIST and len(steps) > 1
+    text = facts.missing_text(steps, end, most=len(steps), briefly=True) if is_long else whole
+    return text if few or len(text) <= _LONGEST_BRIEF_LIST else ""
 
 
 def next_step_text(facts: Facts, left: tuple[int, ...], which: str = "next") -> str:

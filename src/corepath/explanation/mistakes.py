@@ -9,80 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Final
 
 from corepath.automaton.harm import HarmKind
 from corepath.explanation.arguments import differing_arguments
 from corepath.explanation.edits import PathEdit, Repair
 from corepath.explanation.facts import Facts
+from corepath.explanation.mistake import SPREADING, Mistake, MistakeKind
 from corepath.explanation.necessity import times_needed
 from corepath.explanation.undo import UndoPair
 from corepath.scoring.evidence import Harm
-
-
-class MistakeKind(StrEnum):
-    """What is wrong: the edit that would mend it."""
-
-    SKIPPED = "skipped"
-    """Steps are missing before a call."""
-    TOO_EARLY = "too early"
-    """A call came before a step that must come first, and that came later."""
-    WRONG_ARGUMENT = "wrong argument"
-    """A call differs from a step only in its arguments."""
-    OTHER_CALL = "other call"
-    """A call to another tool was made instead of a step."""
-    EXTRA = "extra"
-    """A call should not have been made."""
-    UNFINISHED = "unfinished"
-    """Steps are missing at the end."""
-    BREACH = "breach"
-    """A step broke a rule. No edit of the path mends that."""
-    FOLLOWS = "follows"
-    """A call is harmful only because of an unwanted call before it."""
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A mistake and what follows from it.
-
-    `call` is the index of the call at fault, or the number of calls if steps are missing at the end. `steps` holds the
-    numbers of the steps that are missing or expected instead. `harms` holds the harmful calls that the mistake
-    explains, in order. `other` is the index of the call that was made too late, or of the call that undid this one. If
-    steps are missing at the end that belong before a call, it is that call. `failed` holds the calls that are no harms,
-    and that the tool refused because of the mistake. `after` is the last step that was right before steps that were
-    skipped. `tries` holds all calls that tried the same step with wrong arguments, if there are several.
-    `is_early` says that a call with wrong arguments also came before steps that must come first. `has_choice` says that
-    other steps would do as well as `steps`.
-    """
-
-    kind: MistakeKind
-    call: int
-    steps: tuple[int, ...] = ()
-    harms: tuple[Harm, ...] = ()
-    other: int | None = None
-    failed: tuple[int, ...] = ()
-    after: int | None = None
-    tries: tuple[int, ...] = ()
-    is_early: bool = False
-    has_choice: bool = False
-
-    @property
-    def first(self) -> Harm | None:
-        """The harm of the call at fault, or None if that call is not harmful."""
-        return next((harm for harm in self.harms if harm.index == self.call), None)
-
-    @property
-    def calls(self) -> tuple[int, ...]:
-        """The indexes of the harmful calls, or of the call at fault if none is harmful."""
-        if self.harms:
-            return tuple(harm.index for harm in self.harms)
-        return () if self.kind is MistakeKind.UNFINISHED else (self.call,)
-
-    @property
-    def effected(self) -> bool:
-        """Whether one of the harmful calls took effect."""
-        return any(harm.effected for harm in self.harms)
 
 
 def find_mistakes(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair]) -> tuple[Mistake, ...]:
@@ -122,8 +58,8 @@ class _Builder:
             if edit.kind == "add":
                 call = self._call_after(place)
                 before = edit.place if edit.place < self._end == call else None
-                steps = [one.call for one in repair.path[:place] if one.call is not None and one.call < call]
-                after = max(steps, default=None)
+                before_it = (one.call for one in repair.path[:place] if one.kind == "keep" and one.call is not None)
+                after = max((one for one in before_it if one < call), default=None)
                 self._add(Mistake(_kind_of_gap(call, self._end), call, _steps(edit), other=before, after=after))
             elif edit.kind == "move" and edit.call is not None:
                 self.found.append(self._read_move(place, edit.call, edit))
@@ -140,7 +76,10 @@ class _Builder:
         self._gather_tries()
 
     def _is_vague(self, one: Mistake) -> bool:
-        """Whether a call with wrong arguments came too early for its step, and may have been meant for another one."""
+        """Whether a call with wrong arguments came too early for its step, and may not have been meant for it.
+
+        The tool may have refused it, no other call may be a step, or it may be as much like another step.
+        """
         automaton, symbol = self.facts.automaton, one.steps[0]
         state = self.facts.score.trace.begin.state
         for edit in self._path:
@@ -150,6 +89,8 @@ class _Builder:
                 state = automaton.delta[state].get(edit.symbol, state)
         if symbol in automaton.due(state):
             return False
+        if self.facts.is_refused(one.call) or not any(edit.kind in ("keep", "move") for edit in self._path):
+            return True
         ahead = automaton.ahead[self.facts.positions[one.call].state]
         like = [other for other in automaton.alphabet.steps - {symbol}
                 if ahead >> other & 1 and self._is_same_tool(one.call, other)]  # fmt: skip
@@ -379,10 +320,6 @@ class _Builder:
         return 1 < len(fields) <= len(differing_arguments(self.facts, one.call, one.steps[0]))
 
 
-SPREADING: Final = (
-    MistakeKind.SKIPPED, MistakeKind.TOO_EARLY, MistakeKind.WRONG_ARGUMENT, MistakeKind.OTHER_CALL,
-)  # fmt: skip
-"""The mistakes that make later calls harmful."""
 _DECIDING: Final = (*SPREADING, MistakeKind.EXTRA)
 """The mistakes that make later calls fail."""
 

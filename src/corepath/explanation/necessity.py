@@ -27,3 +27,17 @@ def times_needed(automaton: Automaton, state: int, step: int, before: int, times
                 best[following] = done
                 (queue.append if symbol == step else queue.appendleft)(following)
     return 0
+
+
+def is_needed(automaton: Automaton, state: int, step: int) -> bool:
+    """Whether every right path from `state` on does `step`."""
+    found, waiting = {state}, [state]
+    while waiting:
+        here = waiting.pop()
+        if here in automaton.accepting:
+            return False
+        for symbol, after in automaton.delta[here].items():
+            if symbol != step and after not in found:
+                found.add(after)
+                waiting.append(after)
+    return True

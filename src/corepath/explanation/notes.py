@@ -8,7 +8,7 @@ from corepath.automaton.step import Kind, Step
 from corepath.explanation.arguments import nearest_step
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Difference, Note
-from corepath.explanation.mistakes import Mistake
+from corepath.explanation.mistake import Mistake
 from corepath.explanation.reasons import effect_text, reason_text
 from corepath.explanation.waste import Loop
 from corepath.values import visible

@@ -9,15 +9,13 @@ from corepath.errors import count
 from corepath.explanation.edits import Repair
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
-from corepath.explanation.mistakes import Mistake, MistakeKind
+from corepath.explanation.mistake import LACKING, Mistake
 from corepath.explanation.sentences import join, sentence
 from corepath.explanation.value_text import expected_text, value_text
 from corepath.notation.matchers import Scope
 from corepath.values import equal
 from corepath.world.exploring import replay
 
-_LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.OTHER_CALL, MistakeKind.WRONG_ARGUMENT, MistakeKind.UNFINISHED)
-"""The mistakes that leave steps undone."""
 _LONGEST_RESULTS: Final = 90
 """How long a text about a wrong result may be."""
 
@@ -83,7 +81,7 @@ def _mistakes_text(facts: Facts, mistakes: tuple[Mistake, ...]) -> str:
     made = sum(bool(one.harms) for one in mistakes)
     if made < facts.score.harm_count:
         harms += f" from {count(made, 'mistake')}"
-    left = sum(len(one.steps) for one in mistakes if one.kind in _LACKING)
+    left = sum(len(one.steps) for one in mistakes if one.kind in LACKING)
     steps = f"{count(left, 'step')} not done" if left and not facts.score.accepted else ""
     return join([part for part in (harms, steps) if part])
 

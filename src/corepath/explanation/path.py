@@ -11,7 +11,7 @@ from corepath.errors import count
 from corepath.explanation.arguments import near_misses
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
-from corepath.explanation.mistakes import Mistake, MistakeKind
+from corepath.explanation.mistake import Mistake, MistakeKind
 from corepath.explanation.sentences import calls_text, join, sentence
 
 MOST_STEPS: Final = 6

@@ -10,8 +10,8 @@ from corepath.automaton.step import Kind, Step
 from corepath.explanation.arguments import compare_with_step, differing_arguments
 from corepath.explanation.difference_text import LONGEST_BESIDE, describe_differences
 from corepath.explanation.facts import Facts
-from corepath.explanation.mistakes import Mistake, MistakeKind
-from corepath.explanation.sentences import calls_text, join, number_text, say_of_calls
+from corepath.explanation.mistake import Mistake, MistakeKind
+from corepath.explanation.sentences import calls_text, join, number_text
 from corepath.explanation.value_text import tool_name
 
 MOST_TRIES: Final = 2
@@ -86,12 +86,19 @@ def alike_calls(facts: Facts, main: Mistake) -> tuple[int, ...]:
 
 
 def refused_calls(
-    facts: Facts, alike: Collection[int], told: Collection[int], *, tries: Collection[int] = (), and_it: bool = False
+    facts: Facts,
+    alike: Collection[int],
+    told: Collection[int],
+    *,
+    tries: Collection[int] = (),
+    others_tried: Collection[int] = (),
+    and_it: bool = False,
 ) -> list[str]:
     """Name all calls that the tool refused and that are not told yet, or none if all of these are harmless.
 
     Those in `alike` tried the same as the call that was told first. `tries` holds the calls that were just told as
-    tries of a step. `and_it` says that the call told just before was refused too.
+    tries of a step, and `others_tried` those that are told beside them. `and_it` says that the call told just before
+    was refused too.
     """
     left = [index for index in facts.refused if index not in told]
     if not any(facts.steps[index].kind is Kind.HARM for index in left):
@@ -102,16 +109,27 @@ def refused_calls(
     others = [index for index in left if index not in alike]
     if not same:
         with_it = f"it was refused, as {_were(others)} {_name_or_count(others, 'other')}"
-        return [with_it if and_it else _refused_text(others, is_more=bool(told))]
+        return [with_it if and_it else _refused_text(facts, others, {*tries, *others_tried}, is_more=bool(told))]
     more = f", as {_were(others)} {_name_or_count(others, 'other')}" if others else ""
     return [f"{_name_or_count(same, 'more')} tried the same, and {_were(same)} refused{more}"]
 
 
-def _refused_text(calls: Sequence[int], *, is_more: bool) -> str:
-    """Say that calls were refused. `is_more` says that others were told as refused before."""
+def _refused_text(facts: Facts, calls: Sequence[int], tries: Collection[int], *, is_more: bool) -> str:
+    """Say that calls were refused, and name their tool if it is the same and those in `tries` do not tell it.
+
+    `is_more` says that others were told as refused before.
+    """
+    tool = "" if set(calls) <= set(tries) else name_only_tool(facts, calls)
     if len(calls) > MOST_NUMBERED:
-        return f"{_name_or_count(calls, 'more' if is_more else '')} were refused"
-    return say_of_calls(calls, "also refused" if is_more else "refused")
+        return f"{_name_or_count(calls, 'more' if is_more else '')}{f' to {tool}' if tool else ''} were refused"
+    which = f"{calls_text(calls)}, {tool}," if tool else calls_text(calls)
+    return f"{which} {_were(calls)} {'also refused' if is_more else 'refused'}"
+
+
+def name_only_tool(facts: Facts, calls: Iterable[int]) -> str:
+    """Return the tool of calls that all use the same one, or an empty string if they do not."""
+    tools = {facts.steps[index].call.tool for index in calls}
+    return tool_name(tools.pop()) if len(tools) == 1 else ""
 
 
 def _name_or_count(calls: Sequence[int], which: str) -> str:

@@ -188,7 +188,14 @@ def _bound_text(pattern: Variable | ResultOf, scope: Scope) -> str:
     values = pattern.values(scope)
     if values:
         return f"{_options_text(values)}, as {_name(pattern.action, scope)} returned it"
-    return f"what {_name(pattern.action, scope)} returns"
+    return _result_name(pattern, scope)
+
+
+def _result_name(pattern: ResultOf, scope: Scope) -> str:
+    """Name a value that is not known yet by the call that returns it, e.g. `what scan returns as moisture`."""
+    path = pattern.path or ""
+    part = f" as {to_notation(path) if ' ' in path else path}" if path else ""
+    return f"what {_name(pattern.action, scope)} returns{part}"
 
 
 def _pattern_text(pattern: Matcher, scope: Scope, most: int = LONGEST_VALUE) -> str:
@@ -209,11 +216,9 @@ def _pattern_text(pattern: Matcher, scope: Scope, most: int = LONGEST_VALUE) -> 
             return whole if len(whole) <= most else _first_part(name, first, len(parts))
         case Variable(name):
             return value_text(scope.variables[name], most) if name in scope.variables else "…"
-        case ResultOf(action, path):
+        case ResultOf():
             values = pattern.values(scope)
-            if values:
-                return _options_text(values)
-            return f"<{path or 'result'} of {_name(action, scope)}>"
+            return _options_text(values) if values else f"<{_result_name(pattern, scope)}>"
     return cut(expected_text(pattern, scope), most)
 
 
