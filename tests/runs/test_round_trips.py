@@ -32,7 +32,6 @@ from corepath.runs.folder import RunFolder
 from corepath.runs.mcp_server import mcp_server
 from corepath.runs.plan import Plan
 from corepath.runs.served_task import ServedTask, open_folder
-from tests.runs import inspect_trips
 
 AGENTS = ("oracle", "harmful_early")
 SEEDS = range(5)
@@ -102,7 +101,7 @@ def test_logs_of_inspect(played: list[Episode], tmp_path: Path) -> None:
     plays = [[one.task, one.seed, one.scoring, [(call.tool, call.arguments) for call in one.calls], one.answer]
              for one in told]  # fmt: skip
     (tmp_path / "plays.json").write_text(json.dumps(plays))
-    command = [sys.executable, inspect_trips.__file__, str(tmp_path)]
+    command = [sys.executable, str(Path(__file__).with_name("inspect_trips.py")), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     again = [one for log in (tmp_path / "logs").iterdir() for one in import_trace(log) if isinstance(one, Episode)]
