@@ -55,7 +55,7 @@ def dumpd(value: Any) -> Any:
     return dumpd(value)
 
 
-def messages_to_dict(messages: list[AnyMessage]) -> list[Any]:
+def messages_to_dict(messages: list[AnyMessage]) -> Any:
     from langchain_core.messages import messages_to_dict
 
     return messages_to_dict(messages)
