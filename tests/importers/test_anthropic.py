@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -129,12 +130,12 @@ def test_a_response_alone_is_an_episode(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        {"custom_id": "t-1", "result": {"type": "succeeded", "message": response(use("1", "look"))}},
-        {"custom_id": "t-1", "params": {"model": "claude-x", "messages": [said(response(use("1", "look")))]}},
+        lambda made: {"custom_id": "t-1", "result": {"type": "succeeded", "message": made}},
+        lambda made: {"custom_id": "t-1", "params": {"model": "claude-x", "messages": [said(made)]}},
     ],
 )
-def test_a_line_of_a_batch_is_an_episode(line: dict[str, Any], tmp_path: Path) -> None:
-    (episode,) = read(write(tmp_path, line), "anthropic")
+def test_a_line_of_a_batch_is_an_episode(line: Callable[[Any], dict[str, Any]], tmp_path: Path) -> None:
+    (episode,) = read(write(tmp_path, line(response(use("1", "look")))), "anthropic")
     assert episode.calls == (Call("look", {}, id="1", turn=1),)
     assert (episode.agent, episode.extra["metadata"]["custom_id"]) == ("claude-x", "t-1")
 

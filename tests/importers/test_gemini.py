@@ -19,10 +19,14 @@ from corepath.notation.call import UNANSWERED
 
 from .damage import read, write
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # it warns of its own texts where it was not compiled before
-    from google import genai
-    from google.genai import types
+
+@pytest.fixture(scope="module")
+def genai() -> Any:
+    """The package of Google, which is slow to import."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of its own texts where it was not compiled before
+        from google import genai
+    return genai
 
 
 def one(contents: Any) -> Any:
@@ -47,7 +51,8 @@ def user(*parts: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("by_alias", [True, False])
-def test_contents_that_the_package_of_google_dumps(tmp_path: Path, by_alias: bool) -> None:
+def test_contents_that_the_package_of_google_dumps(genai: Any, tmp_path: Path, by_alias: bool) -> None:
+    types = genai.types
     contents = [
         types.UserContent("Look."),
         types.ModelContent([
@@ -125,9 +130,11 @@ def water(litres: int) -> dict[str, int]:
     return {"left": 5}
 
 
-def test_calls_that_the_package_of_google_makes_by_itself_are_in_its_response(api: str, tmp_path: Path) -> None:
-    with genai.Client(api_key="none", http_options=types.HttpOptions(base_url=api)) as client:
-        config = types.GenerateContentConfig(tools=[water])
+def test_calls_that_the_package_of_google_makes_by_itself_are_in_its_response(
+    genai: Any, api: str, tmp_path: Path
+) -> None:
+    with genai.Client(api_key="none", http_options=genai.types.HttpOptions(base_url=api)) as client:
+        config = genai.types.GenerateContentConfig(tools=[water])
         response = client.models.generate_content(model="gemini-x", contents="Water it.", config=config)
     assert len(_Api.asked) == 3
     file = tmp_path / "response.json"
@@ -137,10 +144,10 @@ def test_calls_that_the_package_of_google_makes_by_itself_are_in_its_response(ap
     assert episode.agent == "gemini-x"
 
 
-def test_requests_and_responses_that_were_logged_are_one_episode(api: str, tmp_path: Path) -> None:
-    with genai.Client(api_key="none", http_options=types.HttpOptions(base_url=api)) as client:
+def test_requests_and_responses_that_were_logged_are_one_episode(genai: Any, api: str, tmp_path: Path) -> None:
+    with genai.Client(api_key="none", http_options=genai.types.HttpOptions(base_url=api)) as client:
         client.models.generate_content(
-            model="gemini-x", contents="Water it.", config=types.GenerateContentConfig(tools=[water])
+            model="gemini-x", contents="Water it.", config=genai.types.GenerateContentConfig(tools=[water])
         )
     log = [
         {"request": asked, "response": {"candidates": [{"content": content, "finishReason": "STOP"}]}, "session": "s"}

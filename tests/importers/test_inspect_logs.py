@@ -21,18 +21,18 @@ from corepath.importers import archive, import_trace
 from corepath.importers.formats import inspect
 from corepath.importers.registry import recognise_format
 from corepath.notation.call import UNANSWERED
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, ROOT
 
-from . import inspect_eval
 from .damage import damaged, good, mismatch_of, outcomes, read, records_of, survives, write
+from .inspect_turns import UNREADABLE
 
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The logs of a real run of Inspect with a mock model, as `.eval` and as `.json`."""
     folder = tmp_path_factory.mktemp("logs")
-    command = [sys.executable, inspect_eval.__file__, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    command = [sys.executable, "-m", "tests.importers.inspect_eval", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, cwd=ROOT)
     found = {file.suffix: file for file in folder.iterdir()}
     assert found.keys() == {".eval", ".json"}, done.stderr
     return found
@@ -52,7 +52,7 @@ def test_the_logs_of_a_real_run_are_read(logs: dict[str, Path], suffix: str) -> 
         Call("add", {"x": 60, "y": 2}, "long " * 500, id="a2", turn=1),
         Call("nope", {"x": 1}, error="Tool nope not found", id="a3", turn=2),
         Call("add", {"x": 101, "y": 2}, error="too large", id="a4", turn=2),
-        Call("add", "{x: 1", error=inspect_eval.UNREADABLE, id="a5", turn=3),
+        Call("add", "{x: 1", error=UNREADABLE, id="a5", turn=3),
     )
     assert (adds.agent, adds.epoch, adds.answer) == ("mockllm/model", 1, "It is 3.")
     assert [(one.role, one.content, one.before_call) for one in adds.messages] == [

@@ -5,24 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.load import dumpd
-from langchain_core.messages import (
-    AIMessage,
-    AIMessageChunk,
-    AnyMessage,
-    FunctionMessage,
-    HumanMessage,
-    SystemMessage,
-    ToolMessage,
-    messages_to_dict,
-)
-from langchain_core.tools import tool
-from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.prebuilt import ToolNode, tools_condition
 
 from corepath import Call
 from corepath.errors import RecordError
@@ -30,6 +15,9 @@ from corepath.importers.formats.langchain import read_record
 from corepath.notation.call import UNANSWERED
 
 from .damage import read, write
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AnyMessage
 
 
 def one(value: Any) -> Any:
@@ -41,19 +29,38 @@ def call(id_: str, name: str = "look", **args: Any) -> dict[str, Any]:
     return {"name": name, "args": args, "id": id_, "type": "tool_call"}
 
 
-MESSAGES: list[AnyMessage] = [
-    SystemMessage("You care for plants."),
-    HumanMessage("Water A."),
-    AIMessage(
-        "I look.",
-        tool_calls=[call("1", plant="A")],
-        invalid_tool_calls=[{"name": "water", "args": '{"l', "id": "2", "error": "bad", "type": "invalid_tool_call"}],
-        response_metadata={"model_name": "gpt-x"},
-    ),
-    ToolMessage('{"dry": true}', tool_call_id="1", artifact={"raw": [1]}),
-    ToolMessage("no JSON", tool_call_id="2", status="error"),
-    AIMessage([{"type": "text", "text": "Done"}, "."]),
-]
+def messages() -> list[AnyMessage]:
+    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage  # slow to import
+
+    return [
+        SystemMessage("You care for plants."),
+        HumanMessage("Water A."),
+        AIMessage(
+            "I look.",
+            tool_calls=[call("1", plant="A")],
+            invalid_tool_calls=[
+                {"name": "water", "args": '{"l', "id": "2", "error": "bad", "type": "invalid_tool_call"}
+            ],
+            response_metadata={"model_name": "gpt-x"},
+        ),
+        ToolMessage('{"dry": true}', tool_call_id="1", artifact={"raw": [1]}),
+        ToolMessage("no JSON", tool_call_id="2", status="error"),
+        AIMessage([{"type": "text", "text": "Done"}, "."]),
+    ]
+
+
+def dumpd(value: Any) -> Any:
+    from langchain_core.load import dumpd
+
+    return dumpd(value)
+
+
+def messages_to_dict(messages: list[AnyMessage]) -> Any:
+    from langchain_core.messages import messages_to_dict
+
+    return messages_to_dict(messages)
+
+
 FORMS: dict[str, Callable[[list[AnyMessage]], Any]] = {
     "model_dump": lambda messages: [message.model_dump() for message in messages],
     "messages_to_dict": messages_to_dict,
@@ -66,7 +73,7 @@ FORMS: dict[str, Callable[[list[AnyMessage]], Any]] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_messages_that_langchain_writes(form: str, tmp_path: Path) -> None:
-    (episode,) = read(write(tmp_path, FORMS[form](MESSAGES)), "langchain")
+    (episode,) = read(write(tmp_path, FORMS[form](messages())), "langchain")
     assert episode.calls == (
         Call("look", {"plant": "A"}, {"dry": True}, id="1", turn=1),
         Call("water", '{"l', error="no JSON", id="2", turn=1),
@@ -84,6 +91,12 @@ def water(litres: int) -> str:
 
 
 def test_a_state_that_an_agent_of_langgraph_ends_in(tmp_path: Path) -> None:
+    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage, HumanMessage
+    from langchain_core.tools import tool
+    from langgraph.graph import END, START, MessagesState, StateGraph
+    from langgraph.prebuilt import ToolNode, tools_condition
+
     said = [
         AIMessage("I water.", tool_calls=[call("1", "water", litres=2), call("2", "water", litres=9)]),
         AIMessage("", tool_calls=[call("3", "drown")]),
@@ -113,6 +126,8 @@ def test_a_state_that_an_agent_of_langgraph_ends_in(tmp_path: Path) -> None:
 
 
 def test_calls_that_could_not_be_parsed_stand_where_the_model_put_them() -> None:
+    from langchain_core.messages import AIMessage
+
     raw = [
         {"id": "1", "type": "function", "function": {"name": "water", "arguments": '{"l'}},
         {"id": "2", "type": "function", "function": {"name": "look", "arguments": "{}"}},
@@ -128,6 +143,8 @@ def test_calls_that_could_not_be_parsed_stand_where_the_model_put_them() -> None
 
 
 def test_messages_that_are_older_than_tool_calls_are_read_from_what_the_provider_sent() -> None:
+    from langchain_core.messages import FunctionMessage
+
     raw = [{"id": "1", "function": {"name": "look", "arguments": '{"a": 1}'}}]
     old = [
         {"type": "ai", "data": {"content": "", "additional_kwargs": {"tool_calls": raw}}},
@@ -142,6 +159,8 @@ def test_messages_that_are_older_than_tool_calls_are_read_from_what_the_provider
 
 
 def test_pieces_of_a_streamed_message_joined_by_langchain_are_a_message() -> None:
+    from langchain_core.messages import AIMessageChunk, ToolMessage
+
     pieces = [
         AIMessageChunk(content="I ", tool_call_chunks=[{"name": "look", "args": '{"a"', "id": "1", "index": 0}]),
         AIMessageChunk(content="look.", tool_call_chunks=[{"name": None, "args": ": 1}", "id": None, "index": 0}]),
@@ -153,6 +172,8 @@ def test_pieces_of_a_streamed_message_joined_by_langchain_are_a_message() -> Non
 
 
 def test_tools_that_the_provider_runs_are_calls_whichever_provider_it_is() -> None:
+    from langchain_core.messages import AIMessage
+
     content: list[Any] = [
         {"type": "text", "text": "I search."},
         {"type": "server_tool_call", "id": "1", "name": "web_search", "args": {"query": "q"}},

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openai.types.chat import ChatCompletion
 
 from corepath import Call, Episode
 from corepath.errors import RecordError
@@ -26,6 +25,8 @@ from .damage import read, write
 
 def completion(message: dict[str, Any]) -> dict[str, Any]:
     """An assistant message as OpenAI's SDK parses and dumps it."""
+    from openai.types.chat import ChatCompletion  # slow to import
+
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
     whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "gpt-x", "choices": [choice]}
     return dict(ChatCompletion.model_validate(whole).choices[0].message.model_dump())

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai.types.responses import Response, ResponseInputItem
 from pydantic import TypeAdapter
 
 from corepath import Call
@@ -21,6 +20,8 @@ from .damage import outcomes, read, write
 
 def response(*output: Any, **more: Any) -> dict[str, Any]:
     """A response as OpenAI's SDK parses and dumps it."""
+    from openai.types.responses import Response  # slow to import
+
     whole = {
         "id": "resp_1", "object": "response", "created_at": 1, "model": "gpt-x", "output": list(output), "tools": [],
         "parallel_tool_calls": True, "tool_choice": "auto", "status": "completed", **more,
@@ -60,6 +61,8 @@ def test_a_response_that_the_package_of_openai_dumps(tmp_path: Path) -> None:
 
 
 def test_items_that_the_package_of_openai_takes_as_input(tmp_path: Path) -> None:
+    from openai.types.responses import ResponseInputItem  # slow to import
+
     items = [
         {"role": "user", "content": "Look."}, function("1"),
         output("1", [{"type": "input_text", "text": '{"ok": '}, {"type": "input_text", "text": "1}"}]),

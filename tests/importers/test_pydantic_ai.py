@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import BaseModel
-from pydantic_ai import Agent, ModelRetry
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
-from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from corepath import Call
 from corepath.errors import RecordError
@@ -18,6 +15,9 @@ from corepath.importers.formats.pydantic_ai import read_record
 from corepath.notation.call import UNANSWERED
 
 from .damage import read
+
+if TYPE_CHECKING:
+    from pydantic_ai import Agent
 
 
 class Report(BaseModel):
@@ -29,7 +29,11 @@ class Report(BaseModel):
 def agent(*turns: list[Any], output: Any = str) -> Agent[None, Any]:
     """Run an agent with scripted turns and a tool that refuses too much water."""
 
-    def speak(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+    from pydantic_ai import Agent, ModelRetry  # slow to import
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models.function import FunctionModel
+
+    def speak(messages: list[Any], _: Any) -> Any:
         return ModelResponse(turns[sum(isinstance(message, ModelResponse) for message in messages)])
 
     made: Agent[None, Any] = Agent(FunctionModel(speak, model_name="fake"), output_type=output, retries=5)
@@ -51,6 +55,8 @@ def run(made: Agent[None, Any], folder: Path) -> Any:
 
 
 def test_a_run_of_pydantic_ai(tmp_path: Path) -> None:
+    from pydantic_ai.messages import TextPart, ToolCallPart
+
     made = agent(
         [TextPart("I "), TextPart("water."), ToolCallPart("water", {"litres": 2}, "1"),
          ToolCallPart("water", '{"litres": 9}', "2")],
@@ -78,6 +84,8 @@ def test_a_run_of_pydantic_ai(tmp_path: Path) -> None:
 
 
 def test_an_output_tool_is_the_answer_and_no_call(tmp_path: Path) -> None:
+    from pydantic_ai.messages import ToolCallPart
+
     made = agent(
         [ToolCallPart("final_result", {"litres": "many"}, "1")],
         [ToolCallPart("final_result", '{"litres": 2}', "2"), ToolCallPart("water", {"litres": 2}, "3")],

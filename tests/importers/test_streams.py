@@ -11,8 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import anthropic
-import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,6 +98,9 @@ Create = Callable[..., Any]
 
 def clients(url: str) -> Iterator[tuple[str, Create, Create]]:
     """Each API with the functions of its SDK that create a response, and stream it with helpers."""
+    import anthropic  # both are slow to import
+    import openai
+
     of_openai = openai.OpenAI(api_key="none", base_url=url, max_retries=0)
     of_anthropic = anthropic.Anthropic(api_key="none", base_url=url, max_retries=0)
     with of_openai, of_anthropic:

@@ -1,4 +1,4 @@
-"""Plays episodes again with Inspect and a model that repeats their calls: `python inspect_trips.py FOLDER`.
+"""Plays episodes again with Inspect and a model that repeats their calls: `python -m tests.runs.inspect_trips FOLDER`.
 
 `plays.json` in the folder is a list of `[task, seed, profile, calls, answer]`. There is one log per profile, and the
 id of a sample is its place in the list.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from corepath.files.rules import load_rules
 from tests.runs.bad_server import BadServer, Reply, Request, completion, says, status
 
-pytest.importorskip("inspect_ai")
+pytestmark = pytest.mark.skipif(find_spec("inspect_ai") is None, reason="inspect-ai is not installed")
 
 POLICY = """\
 # Refunds

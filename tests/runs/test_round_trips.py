@@ -16,10 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-import mcp
 import pytest
-from mcp.client._memory import InMemoryTransport  # the SDK's own, between a client and a server in one process
-from mcp.shared.message import SessionMessage
 
 from corepath import PAPER, RECOMMENDED, Episode, Scoring, Task, installed_worlds, load_episodes, score, task, world
 from corepath.files.episodes import episode_json
@@ -29,10 +26,9 @@ from corepath.importers.export import openai_record
 from corepath.play.built_in import built_in
 from corepath.play.play import play
 from corepath.runs.folder import RunFolder
-from corepath.runs.mcp_server import mcp_server
 from corepath.runs.plan import Plan
 from corepath.runs.served_task import ServedTask, open_folder
-from tests.runs import inspect_trips
+from tests.conftest import ROOT
 
 AGENTS = ("oracle", "harmful_early")
 SEEDS = range(5)
@@ -102,8 +98,8 @@ def test_logs_of_inspect(played: list[Episode], tmp_path: Path) -> None:
     plays = [[one.task, one.seed, one.scoring, [(call.tool, call.arguments) for call in one.calls], one.answer]
              for one in told]  # fmt: skip
     (tmp_path / "plays.json").write_text(json.dumps(plays))
-    command = [sys.executable, inspect_trips.__file__, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "tests.runs.inspect_trips", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr[-3000:]
     again = [one for log in (tmp_path / "logs").iterdir() for one in import_trace(log) if isinstance(one, Episode)]
     check(told, sorted(again, key=lambda one: int(one.extra["metadata"]["sample_id"])))
@@ -119,6 +115,10 @@ def test_logs_of_mcp(played: list[Episode], tmp_path: Path) -> None:
 
 
 async def _serve(episode: Episode, out: Path, wire: Path, mode: str) -> Episode:
+    import mcp  # slow to import
+
+    from corepath.runs.mcp_server import mcp_server
+
     assert episode.seed is not None
     source = Source(episode.task.partition("/")[0], episode.task)
     with open_folder(out, source, episode.seed).writing() as folder:
@@ -132,6 +132,8 @@ async def _serve(episode: Episode, out: Path, wire: Path, mode: str) -> Episode:
 @asynccontextmanager
 async def _noted(server: Any, wire: Path) -> AsyncIterator[Any]:
     """A transport that writes every message between client and server to a file."""
+    from mcp.client._memory import InMemoryTransport  # the SDK's own, between a client and a server in one process
+
     with wire.open("w") as log:
         async with InMemoryTransport(server) as (read, write):
             yield _Noted(read, log), _Noted(write, log)
@@ -143,6 +145,8 @@ class _Noted:
     log: Any
 
     def _note(self, sent: Any) -> Any:
+        from mcp.shared.message import SessionMessage
+
         if isinstance(sent, SessionMessage):
             self.log.write(sent.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n")
         return sent

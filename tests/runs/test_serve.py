@@ -19,12 +19,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import fastmcp
-import mcp
 import pytest
-from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
-from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp_types import Implementation, TextContent
 
 from corepath import Call, Episode, InputError, load_episodes, score
 from corepath import task as world_task
@@ -91,6 +86,10 @@ def answer(result: Any) -> Answer:
 
 @asynccontextmanager
 async def by_fastmcp(target: str | list[str], log: Path | None, mode: str) -> AsyncIterator[Player]:
+    import fastmcp  # slow to import
+    from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
+    from mcp_types import Implementation
+
     transport: Any = StreamableHttpTransport(target) if isinstance(target, str) else None
     if not isinstance(target, str):
         transport = StdioTransport(target[0], target[1:], env=dict(os.environ), keep_alive=False, log_file=log)
@@ -115,6 +114,10 @@ async def by_fastmcp(target: str | list[str], log: Path | None, mode: str) -> As
 
 @asynccontextmanager
 async def by_sdk(target: str | list[str], log: Path | None, mode: str) -> AsyncIterator[Player]:
+    import mcp  # slow to import
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+    from mcp_types import Implementation, TextContent
+
     with (log or Path(os.devnull)).open("a") as errors:
         server: Any = target
         if not isinstance(target, str):
@@ -475,6 +478,8 @@ def test_clients_of_one_name_share_a_world(server: Served) -> None:
 
 
 def test_an_episode_that_is_over_says_so(server: Served) -> None:
+    import mcp
+
     tried(server, "done", '{"name": "rover_status"}')
     assert post(f"{server.address}/e/done/end", b'{"answer": "All is dry."}')[0] == 200
     assert server.episode("done").answer == "All is dry."

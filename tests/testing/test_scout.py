@@ -18,9 +18,8 @@ from corepath.episode import FAILED_OUTSIDE
 from corepath.errors import RecordError
 from corepath.importers import import_trace
 from corepath.play.built_in import built_in
-from tests.conftest import PATIENCE, Run
-from tests.importers import inspect_eval
-from tests.runs import inspect_trips
+from tests.conftest import PATIENCE, ROOT, Run
+from tests.importers.inspect_turns import TURNS
 
 needs_scout = pytest.mark.skipif(find_spec("inspect_scout") is None, reason="inspect-scout is not installed")
 SCRIPT = Path(__file__).with_name("scout_scan.py")
@@ -49,7 +48,7 @@ def own_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         made = play(built_in(agent), task(id_, seed), seed=seed, scoring=Scoring.of(profile))
         plays.append([id_, seed, profile, [(call.tool, call.arguments) for call in made.calls], "Done."])
     (folder / "plays.json").write_text(json.dumps(plays))
-    run(sys.executable, inspect_trips.__file__, folder)
+    run(sys.executable, "-m", "tests.runs.inspect_trips", folder, cwd=ROOT)
     return folder / "logs"
 
 
@@ -57,7 +56,7 @@ def own_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def foreign_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Logs of another Inspect task, as `.eval` and as `.json`."""
     folder = tmp_path_factory.mktemp("foreign")
-    run(sys.executable, inspect_eval.__file__, folder)
+    run(sys.executable, "-m", "tests.importers.inspect_eval", folder, cwd=ROOT)
     return folder
 
 
@@ -120,7 +119,7 @@ def test_scoring_options_replace_the_recorded_ones(own_logs: Path, tmp_path: Pat
 def test_a_transcript_is_read_as_import_reads_the_log(own_logs: Path, foreign_logs: Path) -> None:
     from corepath.testing.scout import read_transcript
 
-    for logs, number in ((own_logs, len(PLAYED)), (foreign_logs, 2 * len(inspect_eval.TURNS))):
+    for logs, number in ((own_logs, len(PLAYED)), (foreign_logs, 2 * len(TURNS))):
         expected = imported(logs)
         found = transcripts(logs)
         assert len(found) == len(expected) == number
@@ -159,7 +158,7 @@ def test_other_transcripts_are_scored_on_the_only_task_that_is_given(
     foreign_logs: Path, sums: Path, tmp_path: Path
 ) -> None:
     found, means = scanned(foreign_logs, tmp_path, tasks=f"{sums}::sums/add")
-    assert {id_: one["metadata"]["task"] for id_, one in found.items()} == dict.fromkeys(inspect_eval.TURNS, "sums/add")
+    assert {id_: one["metadata"]["task"] for id_, one in found.items()} == dict.fromkeys(TURNS, "sums/add")
     assert (found["submits"]["value"]["pc"], found["submits"]["value"]["accepted"]) == (1.0, True)
     assert [harm["index"] for harm in found["adds"]["value"]["harms"]] == [1, 2, 3, 4]
     assert [one["cite"] for one in found["adds"]["message_references"]] == ["[M2]", "[M5]", "[M8]"]
@@ -169,7 +168,7 @@ def test_other_transcripts_are_scored_on_the_only_task_that_is_given(
     assert broken["metadata"]["outcome"] == FAILED_OUTSIDE
     assert broken["metadata"]["left_out"] == "failed outside the agent"
     counted = [one["value"]["pc"] for one in found.values() if one["value"] is not None]
-    assert len(counted) == len(inspect_eval.TURNS) - 1
+    assert len(counted) == len(TURNS) - 1
     assert means["pc"]["mean"] == pytest.approx(sum(counted) / len(counted))
 
 

@@ -32,6 +32,7 @@ class Strays:
     def __init__(self, task: Task, world: Simulator) -> None:
         self.task, self.world = task, world
         self._undoable: dict[str, tuple[Call, Call] | None] = {}
+        self._undone_at_start: list[Call | None] = []
         self._steps: dict[tuple[int, int], Edge | Snag] = {}
         self._nodes: dict[Place, Node] = {}
         self.start = Node(begin(task.automaton), task.start)
@@ -95,21 +96,26 @@ class Strays:
         if key not in self._undoable:
             if len(self._undoable) >= MOST_CACHED_STATES:
                 self._undoable.clear()
-            self._undoable[key] = next(self._pairs(state), None)
+            self._undoable[key] = next(self._pairs(state, key), None)
         return self._undoable[key]
 
-    def _pairs(self, state: Any) -> Iterator[tuple[Call, Call]]:
-        yield from (pair for pair in self.undoable if self.undoes(state, *pair))
+    def _pairs(self, state: Any, key: str) -> Iterator[tuple[Call, Call]]:
+        yield from (pair for pair in self._pairs_at_start() if self.undoes(state, *pair))
+        if key == self.world.key(self.task.start):
+            return
         for call in self.alternating_writes[:MOST_UNDO_TRIALS]:
             back = self.undo(state, call)
             if back is not None:
                 yield call, back
 
-    @cached_property
-    def undoable(self) -> list[tuple[Call, Call]]:
-        """Pairs of a stray write and a call that undoes the write in the start state."""
-        found = ((call, self.undo(self.task.start, call)) for call in self.alternating_writes[:MOST_UNDO_TRIALS])
-        return [(call, back) for call, back in found if back is not None]
+    def _pairs_at_start(self) -> Iterator[tuple[Call, Call]]:
+        """Yield pairs of a stray write and a call that undoes the write in the start state. Each is searched once."""
+        for index, call in enumerate(self.alternating_writes[:MOST_UNDO_TRIALS]):
+            if index == len(self._undone_at_start):
+                self._undone_at_start.append(self.undo(self.task.start, call))
+            back = self._undone_at_start[index]
+            if back is not None:
+                yield call, back
 
     def undoes(self, state: Any, call: Call, back: Call) -> bool:
         """Whether `call` succeeds and changes `state`, and `back` then restores `state`."""
@@ -128,8 +134,11 @@ class Strays:
         answered, after = self.world.answer(state, call)
         if answered.failed or self.world.key(after) == key:
             return None
-        ways = (undo for undo in self.every_write if self.world.key(self.world.answer(after, undo)[1]) == key)
-        return next(ways, None)
+        for back in self.every_write:
+            restored = self.world.answer(after, back)[1]
+            if restored is not after and self.world.key(restored) == key:  # a failed call returns `after` itself
+                return back
+        return None
 
 
 @lru_cache(maxsize=256)

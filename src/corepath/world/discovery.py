@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,10 +25,27 @@ def installed_worlds() -> dict[str, EntryPoint]:
 
     Worlds in other packages are included.
     """
+    return dict(_read_entry_points(tuple((path, _changed(path)) for path in sys.path)))
+
+
+@lru_cache(maxsize=1)
+def _read_entry_points(_places: tuple[tuple[str, int], ...]) -> dict[str, EntryPoint]:
+    """Read the entry points of all installed packages. It takes long, so they are read again only if a folder changed.
+
+    `_places` are the folders of `sys.path`, and when packages were last added to them or removed from them.
+    """
     from importlib.metadata import entry_points  # noqa: PLC0415  # slower than importing the rest of the package
 
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
     return dict(sorted(found.items()))
+
+
+def _changed(path: str) -> int:
+    """Return when an entry of `sys.path` was last changed; 0 if it does not exist."""
+    try:
+        return Path(path or ".").stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def world(name: str) -> World[Any]:
