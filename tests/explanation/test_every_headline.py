@@ -117,3 +117,24 @@ def test_a_list_of_all_steps_stands_for_the_fix_if_no_call_is_a_step(cases):
             tools = [task.automaton.alphabet.actions[symbol].tool for symbol in steps]
             assert re.findall(r"(?:: |\), )(\w+)\(", fix) == tools, (name, fix)
     assert seen or all(case[1].simulator is None for case in cases)
+
+
+def test_a_step_is_added_beside_a_call_that_stays_where_it_is(cases):
+    seen = 0
+    for name, _, _, _, found in failing(cases):
+        moved = {edit.call for edit in found.fix if edit.kind is EditKind.MOVE}
+        added = {edit.call for edit in found.fix if edit.kind is EditKind.ADD}
+        seen += bool(moved and added)
+        assert moved.isdisjoint(added), (name, [edit.text for edit in found.fix])
+    assert seen or cases[0][0].endswith(" 0")
+
+
+def test_a_step_that_was_called_is_not_said_to_be_undone(cases):
+    for name, _, _, scored, found in failing(cases):
+        called = any(step.symbol is not None and not step.call.failed for step in scored.trace.steps)
+        if called and (
+            match := re.search(
+                r"(none|neither) of the \w+ steps was done( when it was due)?", found.headline, re.IGNORECASE
+            )
+        ):
+            assert match[2], (name, found.headline)

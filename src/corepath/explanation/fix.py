@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from corepath.automaton.step import Kind
@@ -36,7 +37,9 @@ def write_fix(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair]) -
     backs = {pair.done: pair.back for pair in undone if pair.back not in stays}
     edits: list[Edit] = []
     last: PathEdit | None = None
-    for run in _runs(facts, [one for one in repair.edits if one.call not in refused]):
+    moved = {one.call for one in repair.edits if one.kind == "move"}
+    todo = [_place_beside(one, moved) for one in repair.edits if one.call not in refused]
+    for run in _runs(facts, todo):
         edit, *more = run
         if edit.call in left_out:
             edits.append(_leave_out(facts, edit.call, backs.get(edit.call), alone=len(left_out) == 1))
@@ -46,6 +49,13 @@ def write_fix(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair]) -
             edits.append(Edit(EditKind(edit.kind), _call(edit), edit.symbol, text, then=then))
         last = run[-1]
     return (*edits, *_leave_out_refused(facts, refused, alone=len(left_out) == 1))
+
+
+def _place_beside(edit: PathEdit, moved: Collection[int | None]) -> PathEdit:
+    """Return an edit that adds a step before the next call, if the call that it would be added before is moved."""
+    while edit.kind == "add" and edit.place in moved:
+        edit = replace(edit, place=edit.place + 1)
+    return edit
 
 
 def _runs(facts: Facts, edits: Sequence[PathEdit]) -> Iterator[list[PathEdit]]:

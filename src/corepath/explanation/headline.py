@@ -223,8 +223,8 @@ def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...], re
 def _none_with_first(facts: Facts, total: int, main: Mistake) -> str:
     """Say that none of the steps was done, and name the first one if the main mistake does not."""
     if facts.steps_done or main.steps:
-        return f"{_none_of(total)} was done"
-    return f"{_none_of(total)} was done ({next_step_text(facts, facts.steps_left, 'the first')})"
+        return _none_of(facts, total)
+    return f"{_none_of(facts, total)} ({next_step_text(facts, facts.steps_left, 'the first')})"
 
 
 def _name_missing(facts: Facts, missing: Sequence[int], main: Mistake) -> str:
@@ -250,8 +250,10 @@ def _was_refused(facts: Facts, one: Mistake) -> bool:
     return one.kind is MistakeKind.WRONG_ARGUMENT and facts.is_refused(one.call)
 
 
-def _none_of(total: int) -> str:
-    return "neither of the two steps" if total == 2 else f"none of the {number_text(total)} steps"
+def _none_of(facts: Facts, total: int) -> str:
+    """Say that none of the steps was done. One may have been called too early, or too late."""
+    none = "neither of the two steps" if total == 2 else f"none of the {number_text(total)} steps"
+    return f"{none} was done when it was due" if facts.steps_called(len(facts.steps)) else f"{none} was done"
 
 
 def _none_text(facts: Facts, left: tuple[int, ...], total: int) -> list[str]:
@@ -260,10 +262,10 @@ def _none_text(facts: Facts, left: tuple[int, ...], total: int) -> list[str]:
         return [f"no step was done: {facts.call_text(failed[-1])}, was refused by the tool"]
     if total == len(left) == 1:
         return [f"{facts.missing_text(left, len(facts.steps))} was never called"]
-    none = _none_of(total)
+    none = _none_of(facts, total)
     if total == len(left) and (names := name_few_steps(facts, left)):
-        return [f"{none} was done: {names}"]
-    return [f"{none} was done", next_step_text(facts, left, "the first")]
+        return [f"{none}: {names}"]
+    return [none, next_step_text(facts, left, "the first")]
 
 
 # Paths with a mistake other than stopping early
