@@ -34,7 +34,7 @@ def test_a_refused_call_has_wrong_arguments_only_if_its_step_could_come_then(cas
                 break
             if index is not None and symbol is not None:
                 state = task.automaton.delta[state].get(symbol, state)
-    assert seen > 1
+    assert seen
 
 
 def test_if_nothing_at_all_was_done_that_comes_first(cases):
@@ -132,5 +132,5 @@ def test_a_step_is_added_beside_a_call_that_stays_where_it_is(cases):
 def test_a_step_that_was_called_is_not_said_to_be_undone(cases):
     for name, _, _, scored, found in failing(cases):
         called = any(step.symbol is not None and not step.call.failed for step in scored.trace.steps)
-        match = re.search(r"([Nn]one|[Nn]either) of the \w+ steps was done( when it was due)?", found.headline)
+        match = re.search(r"([Nn]one|[Nn]either) of the \w+ steps was done( at the right time)?", found.headline)
         assert match is None or not called or match[2], (name, found.headline)

@@ -21,7 +21,7 @@ _WRONG_TIME: Final = (MistakeKind.SKIPPED, MistakeKind.TOO_EARLY)
 
 def find_consequences(facts: Facts, main: Mistake, mistakes: Iterable[Mistake]) -> list[int]:
     """Return the calls that are harmful or failed only because of the main mistake, and not of another one before."""
-    end, others = len(facts.steps), [one for one in mistakes if one is not main]
+    end, others = len(facts.steps), [one for one in mistakes if (one.call, one.kind) != (main.call, main.kind)]
     first = min((_place(one, end) for one in others), default=end)
     effected = min((one.call for one in others if one.effected and one.kind is not MistakeKind.FOLLOWS), default=end)
     later = sorted({*_harms_after(facts, main, mistakes), *main.failed})
@@ -70,7 +70,7 @@ def describe_other_harms(
         yield _other_arguments_text(facts, wrong)
     if rest:
         either = " either" if "not expected" in first else ""
-        yield unexpected_text(facts, sorted({*early, *rest}), f"not expected{either}")
+        yield unexpected_text(facts, sorted({*early, *rest}), "wrong too" if early else f"not expected{either}")
     elif early:
         yield _early_text(facts, early)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from corepath.automaton.harm import HarmKind
@@ -51,7 +52,7 @@ def main_mistake(facts: Facts, mistakes: Iterable[Mistake]) -> Mistake | None:
 
 
 def _nearest(facts: Facts, main: Mistake, mistakes: Iterable[Mistake]) -> Mistake:
-    """Return the refused call that differs least from its step, of those to the tool of the main mistake.
+    """Return the refused call that differs least from its step, with all refused calls to its tool as tries.
 
     Calls that are alike may be tries of different steps, and only a near one shows which step was meant.
     """
@@ -61,9 +62,11 @@ def _nearest(facts: Facts, main: Mistake, mistakes: Iterable[Mistake]) -> Mistak
         if one.kind is MistakeKind.WRONG_ARGUMENT and facts.is_refused(one.call)
         and facts.steps[one.call].call.tool == tool
     ]  # fmt: skip
-    if main not in tries or any(map(facts.took_effect, main.harms)):
+    if len(tries) < 2 or main not in tries or any(map(facts.took_effect, main.harms)):
         return main
-    return min(tries, key=lambda one: (len(differing_arguments(facts, one.call, one.steps[0])), one is not main))
+    nearest = min(tries, key=lambda one: (len(differing_arguments(facts, one.call, one.steps[0])), one is not main))
+    calls = sorted({index for one in tries for index in (one.call, *one.tries)})
+    return replace(nearest, tries=tuple(calls)) if all(map(facts.is_refused, calls)) else nearest
 
 
 def _did_nothing(facts: Facts, main: Mistake, mistakes: Iterable[Mistake]) -> bool:

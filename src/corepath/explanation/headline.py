@@ -201,7 +201,10 @@ def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...], re
 
     If they are many, all missing steps are counted, with those of the main mistake.
     """
-    others = [one for one in mistakes if one is not main and (one.kind in _LACKING or _was_refused(facts, one))]
+    others = [
+        one for one in mistakes
+        if (one.call, one.kind) != (main.call, main.kind) and (one.kind in _LACKING or _was_refused(facts, one))
+    ]  # fmt: skip
     missing = [step for one in others for step in one.steps]
     if not missing:
         return ""
@@ -253,7 +256,7 @@ def _was_refused(facts: Facts, one: Mistake) -> bool:
 def _none_of(facts: Facts, total: int) -> str:
     """Say that none of the steps was done. One may have been called too early, or too late."""
     none = "neither of the two steps" if total == 2 else f"none of the {number_text(total)} steps"
-    return f"{none} was done when it was due" if facts.steps_called(len(facts.steps)) else f"{none} was done"
+    return f"{none} was done at the right time" if facts.steps_called(len(facts.steps)) else f"{none} was done"
 
 
 def _none_text(facts: Facts, left: tuple[int, ...], total: int) -> list[str]:
