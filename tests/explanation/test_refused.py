@@ -152,7 +152,7 @@ def test_harms_of_all_kinds_are_told_in_one_clause():
         "generate_timestamp()", 'lock_record(user_id="nobody")', 'get_user(user_id="nobody")',
     )  # fmt: skip
     assert found.headline == (
-        'Call 1, rename_user(user_id="u4", name="Frank"), was not expected; calls 2 and 3 were not expected either; '
+        'Call 1, rename_user(user_id="u4", name="Frank"), was not expected; calls 2 and 3 were wrong too; '
         "calls 4 and 5 were refused, and 9 of the 10 steps are missing."
     )
 

@@ -159,6 +159,7 @@ def _stop_clauses(
     if facts.steps_done and just_looked:
         were = "was" if facts.steps_done == 1 else "were"
         done = f"{facts.steps_done} of the {total} steps {were} done"
+        done += " at the right time" if facts.steps_called(len(facts.steps)) & set(left) else ""
         return [how or "Only looked", done, next_step_text(facts, left)]
     if facts.steps_done:
         done = f"{facts.steps_done} of {count(total, 'step')}: {_missing_text(facts, left)}"

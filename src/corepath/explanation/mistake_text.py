@@ -414,8 +414,13 @@ def name_few_steps(facts: Facts, steps: Sequence[int]) -> str:
 
 
 def next_step_text(facts: Facts, left: tuple[int, ...], which: str = "next") -> str:
-    """Name the step that comes next at the end of a path, or one of them, e.g. `next is pick()`."""
+    """Name the step that comes next at the end of a path, or one of them, e.g. `next is pick()`.
+
+    One that was not called yet is named rather than one that was called too early.
+    """
     end = len(facts.steps)
     expected = facts.automaton.due(facts.positions[end].state)
-    step = next((one for one in expected if one in left), expected[0] if expected else left[0])
+    called = facts.steps_called(end)
+    wanted = sorted((one for one in expected if one in left), key=called.__contains__)
+    step = next(iter(wanted), expected[0] if expected else left[0])
     return f"{which} {'is' if len(expected) == 1 else 'could be'} {facts.short_text(step, end)}"

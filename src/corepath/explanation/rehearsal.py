@@ -22,9 +22,6 @@ def rehearse(facts: Facts, moves: Sequence[Move]) -> frozenset[int] | None:
     task, world = facts.task, facts.task.simulator
     if world is None:
         return None
-    breaking = frozenset(step.index for step in facts.steps if step.only_breaks)
-    if _goes_as_recorded(facts, moves):
-        return breaking
     node = Node(begin(task.automaton, facts.episode.params), task.start)
     calls: list[Call] = []
     states, old = [task.start], list[int | None]()
@@ -47,20 +44,5 @@ def rehearse(facts: Facts, moves: Sequence[Move]) -> frozenset[int] | None:
         old.append(move.call)
     if not node.position.accepted:
         return None
-    broken = find_breaches(monitor_of(task), calls, states) if breaking else {}
+    broken = find_breaches(monitor_of(task), calls, states)
     return frozenset(index for place in broken if (index := old[place]) is not None)
-
-
-def _goes_as_recorded(facts: Facts, moves: Sequence[Move]) -> bool:
-    """Whether all calls that stay do what they did, because no edit before them changes the world."""
-    is_changed = False
-    for move in moves:
-        if move.kind == "keep" and move.call is not None:
-            step = facts.steps[move.call]
-            if is_changed or move.symbol != (step.symbol if step.advances else None):
-                return False
-        elif move.kind == "leave out" and move.call is not None:
-            is_changed = is_changed or facts.changed_state[move.call] is not False
-        else:
-            is_changed = True
-    return True

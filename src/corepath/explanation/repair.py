@@ -8,7 +8,7 @@ one. Among those it prefers one that leaves alone what was right.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property, partial
 from heapq import heappop, heappush
@@ -80,10 +80,24 @@ def _search_in_world(facts: Facts, plain: list[Move]) -> Repair:
             break
         if rehearse(facts, moves) is not None:
             moves = change_nearest_tries(facts, moves, lambda tried: rehearse(facts, tried) is not None)
-            return as_repair(add_rather_than_replace(facts, moves), rehearse(facts, moves))
+            return _without_breaches(facts, moves)
         tried = moves if tried is plain else tried
-    broken = rehearse(facts, plain)
-    return as_repair(add_rather_than_replace(facts, tried if broken is None else plain), broken)
+    works = rehearse(facts, plain) is not None
+    return _without_breaches(facts, plain) if works else as_repair(add_rather_than_replace(facts, tried), None)
+
+
+def _without_breaches(facts: Facts, moves: list[Move]) -> Repair:
+    """Return a repair that works, in which calls that are no steps and break a policy even then are left out."""
+    broken = rehearse(facts, moves)
+    while broken:
+        others = [
+            replace(move, kind="leave out")
+            if move.kind == "keep" and move.symbol is None and move.call in broken else move for move in moves
+        ]  # fmt: skip
+        if others == moves or (after := rehearse(facts, others)) is None:
+            break
+        moves, broken = others, after
+    return as_repair(add_rather_than_replace(facts, moves), broken)
 
 
 class Trust(StrEnum):
