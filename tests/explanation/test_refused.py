@@ -293,3 +293,11 @@ def test_a_few_long_steps_are_all_named_by_what_tells_them_apart():
     assert explain(task, ["stop()"]).headline == (
         'Stopped after 1 of 4 steps: fly(id="R1", …), fly(id="R2", …) and fly(id="R3", …) are missing.'
     )
+
+
+def test_results_of_steps_that_differ_only_in_what_they_use_are_told_apart():
+    found = explain_calls("computations/two_diagonals", "look_at_desk()")
+    text = " ".join(edit.text for edit in found.fix)
+    first, second = text.partition("subtract_numbers(number=")[2].partition("), write_result")[0].split(", subtract=")
+    assert "numbers=[6, 6]" in first
+    assert "numbers=[3, 3]" in second

@@ -32,6 +32,8 @@ from corepath.world.exploring import Replay
 
 LONGEST_STEP: Final = 80
 """Maximum length of a step that is written with all its arguments in a sentence."""
+_DEEPEST_NAME: Final = 4
+"""How many results that are made of each other are named to tell two actions apart."""
 SHORT_STEP: Final = 50
 """Maximum length of a step that is written with all its arguments in a list of steps."""
 
@@ -101,11 +103,13 @@ class Facts:
         """Names of the actions whose tool other actions use as well, with the arguments that tell them apart."""
         actions = list(dict.fromkeys(self.automaton.alphabet.actions))
         tools = Counter(action.tool for action in actions)
-        return {
-            action: step_text(action, Scope(), telling_fields(action, (), actions, Scope()))
-            for action in actions
-            if tools[action.tool] > 1
-        }
+        telling = {one: telling_fields(one, (), actions, Scope()) for one in actions if tools[one.tool] > 1}
+        names = {one: step_text(one, Scope(), fields) for one, fields in telling.items()}
+        for _ in range(_DEEPEST_NAME):  # actions may differ only in the results that they use
+            alike = Counter(names.values())
+            scope = NamingScope(names=names)
+            names |= {one: step_text(one, scope, telling[one]) for one, name in names.items() if alike[name] > 1}
+        return names
 
     @cached_property
     def changed_state(self) -> tuple[bool | None, ...]:
