@@ -15,9 +15,10 @@ from benchmarks.languages import VERDICTS
 from benchmarks.learn_truth import Truth, find_truths, judge_orders, judge_task
 from benchmarks.tau import DATA, RUNS, markdown_table
 from corepath import Episode
-from corepath.authoring.learning.learn import Question, accepts, is_early, learn
+from corepath.authoring.learning.early import comes_early, is_early
+from corepath.authoring.learning.learn import Question, accepts, learn
 from corepath.authoring.learning.orders import learn_orders
-from corepath.authoring.learning.questions import OrderQuestion, comes_early, learn_by_asking
+from corepath.authoring.learning.questions import OrderQuestion, learn_by_asking
 from corepath.authoring.learning.simulation import is_right
 from corepath.episode import reward_of
 from corepath.files.tool_file import load_tools
