@@ -16,6 +16,7 @@ from typing import Final, Literal
 from corepath.authoring.derive import tool_patterns
 from corepath.authoring.learning.alternatives import merge_alternatives
 from corepath.authoring.learning.arguments import find_patterns
+from corepath.authoring.learning.decisive_reads import split_decisive
 from corepath.authoring.learning.early import comes_early, is_early
 from corepath.authoring.learning.events import Events, find_events
 from corepath.authoring.learning.good_run import GoodRun, read_run
@@ -186,7 +187,8 @@ class _Draft:
             steps = self._keep_common(steps)
         sources: frozenset[int] = frozenset()
         if self.way != _LITERAL:
-            steps = merge_alternatives(tell_apart(steps, self.runs))
+            steps = tell_apart(steps, self.runs)
+            steps = merge_alternatives(split_decisive(steps, self.runs) if self.way == _FULL else steps)
             sources = find_patterns(steps, self.runs)
         self.steps = steps
         reads = self.way == _FULL
@@ -303,6 +305,7 @@ class _Draft:
     def _support(self, step: SeenStep) -> str:
         """Say in how many runs a step is, and what speaks for its patterns."""
         parts = [f"{len(step.runs)} of {count(len(self.runs), 'run')}"]
+        parts += ["the result decides what follows"] if step.decides else []
         parts += [f"{name}: {why}" for name, why in step.support.items()]
         return "; ".join(parts)
 

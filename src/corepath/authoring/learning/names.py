@@ -41,15 +41,19 @@ def _name_source(pattern: Any, known: Mapping[Action, Action]) -> Any:
 
 def _telling_value(step: SeenStep, steps: Sequence[SeenStep]) -> str | None:
     """Return a short value that no other step of the same tool has, or None if there is none."""
-    others = [other for other in steps if other.tool == step.tool and other is not step]
-    for name, value in step.fixed.items():
+    others = [_values_of(other) for other in steps if other.tool == step.tool and other is not step]
+    for name, value in _values_of(step).items():
         text = str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
-        told_apart = all(
-            name not in other.fixed or canonical(other.fixed[name]) != canonical(value) for other in others
-        )
+        told_apart = all(name not in other or canonical(other[name]) != canonical(value) for other in others)
         if told_apart and _WORD.fullmatch(text):
             return text
     return None
+
+
+def _values_of(step: SeenStep) -> dict[str, Any]:
+    """Return the arguments that are always the same, and what the result must be."""
+    result = step.result if isinstance(step.result, Mapping) else {"": step.result}
+    return {**step.fixed, **{f"-> {name}": value for name, value in result.items()}}
 
 
 def _free_name(wanted: str, taken: set[str]) -> str:

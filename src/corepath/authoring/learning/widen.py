@@ -89,7 +89,7 @@ def widen(task: Task, episode: Episode) -> Widened:
     run = _Run(task, episode, trace)
     last_resort = run.add_as_alternative(before)
     longest = max(len(version.text) for version in last_resort)
-    found = [version for version in run.search(before) if len(version.text) <= longest]
+    found = [version for version in run.search(before) if version.copies or len(version.text) <= longest]
     for version in (*sorted(found, key=_cost), *last_resort):
         made = run.check(version, before)
         if made is not None:
@@ -118,8 +118,11 @@ def _check_hope(trace: Trace) -> None:
 
 
 def _cost(version: Version) -> tuple[int, int, int]:
-    """Return what a version costs: golden paths, different actions, and the length of its text."""
-    return version.weight, len(set(leaves(version.procedure))), len(version.text)
+    """Return what a version costs: golden paths, different actions, and the length of its text.
+
+    A part that is written twice must have less than half as many paths.
+    """
+    return version.weight << version.copies, len(set(leaves(version.procedure))), len(version.text)
 
 
 class _Run:

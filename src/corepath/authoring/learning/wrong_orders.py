@@ -72,9 +72,10 @@ def _split(log: Log, wrong: Collection[Run], forks: Forks, most: int) -> Arrange
         return join(Form.CHOICE, map(in_sequence, log.runs))
     parts = []
     for half, found in best[1]:
-        left = [order for order in wrong if order in found]
-        narrow = _decide_otherwise(half, left, _forks_of(half, forks)) if left else found
-        parts.append(narrow or _split(half, left, forks, most - 1))
+        narrow: Arrangement | None = found
+        if any(order in found for order in wrong):
+            narrow = _decide_otherwise(half, wrong, _forks_of(half, forks))
+        parts.append(narrow or _split(half, wrong, forks, most - 1))
     return join(Form.CHOICE, parts)
 
 
