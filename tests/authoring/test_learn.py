@@ -172,6 +172,25 @@ def test_the_file_says_what_speaks_for_each_step_and_reads_back_as_the_same_task
     assert (again.refused, again.unlisted) == ("try", "harm")
 
 
+def test_a_long_procedure_takes_several_lines_and_reads_back_as_the_same(tmp_path: Path) -> None:
+    steps = [call("send_message", to=f"person number {number}", text='a ">> b" & c') for number in range(8)]
+    made = learn([episode(*steps), episode(*steps[4:], *steps[:4])] * 8, Tools(reads=["get_*"]))
+    (tmp_path / "task.yaml").write_text(made.text)
+    assert "\n  | (send_message_4" in made.text
+    assert "neutral:" not in made.text
+    assert str(load_tasks(tmp_path / "task.yaml")["shop/order"].procedure) == str(made.task.procedure)
+
+
+def test_steps_of_one_tool_are_named_after_what_tells_them_apart() -> None:
+    def book(room: str, start: str) -> Call:
+        return call("book", room=room, start=start)
+
+    steps = [book("Blue room", "2025-02-11 09:00"), book("Red room", "2025-02-11 09:00"),
+             book("Red room", "2025-02-11 11:30"), call("lock", x=0.5), call("lock", x=0.7)]  # fmt: skip
+    names = [action.name for action in learned(*[episode(*steps)] * 3).actions]
+    assert names == ["book_Blue_room", "book_Red_room_09_00", "book_11_30", "lock", "lock_2"]
+
+
 def test_a_judge_is_asked_at_most_five_times_and_its_answer_counts() -> None:
     asked: list[Question] = []
 

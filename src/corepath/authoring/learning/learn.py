@@ -97,7 +97,7 @@ class Learned:
     @cached_property
     def text(self) -> str:
         """The task as a YAML task file, with comments that say what speaks for each step."""
-        return as_yaml(self.task, self._comments(), self.support)
+        return as_yaml(self.task, self._comments(), self.support, to_read=True)
 
     def _comments(self) -> Iterator[str]:
         golden = self.task.automaton.golden.count

@@ -94,7 +94,7 @@ def widen(task: Task, episode: Episode) -> Widened:
         made = run.check(version, before)
         if made is not None:
             return Widened(before, version, made)
-    raise TaskError.of(run.explain_refusals())
+    raise TaskError.of(run.explain_refusals(last_resort[-1]))
 
 
 def check_run(task: Task, episode: Episode) -> None:
@@ -240,11 +240,12 @@ class _Run:
         trace = trace_task(made, self.episode.calls, self.episode.params)
         return made if accepts(trace) else None
 
-    def explain_refusals(self) -> str:
-        """Say why the run cannot be accepted."""
+    def explain_refusals(self, last_resort: Version) -> str:
+        """Say why the run cannot be accepted, not even as a way of its own."""
         refused = [step for step in self.trace.steps if step.call.failed and step.kind is Kind.HARM]
         if not refused:
-            return "no change of the procedure was found that accepts the run and everything that the task accepts"
+            why = self._explain(last_resort)
+            return f"no change of the procedure accepts the run and all that the task accepts: {why}"
         one = refused[0]
         advice = "leave it out of the run"
         if self.task.automaton.alphabet.listing.refused == "harm":
@@ -253,6 +254,20 @@ class _Run:
             f"call {one.index + 1}, {one.call.label}, was refused, and it is not a try of a step that is due; "
             f"a refused call cannot be a step: {advice}"
         )
+
+    def _explain(self, version: Version) -> str:
+        """Say where the run fails, or that the task would lose paths."""
+        try:
+            trace = trace_task(version.finish(), self.episode.calls, self.episode.params)
+        except TaskError as error:
+            return str(error)
+        harm = next((step for step in trace.steps if step.kind is Kind.HARM), None)
+        if harm is not None:
+            why = f" ({harm.harm.value.replace('_', ' ')})" if harm.harm is not None else ""
+            return f"as a way of its own, it fails at call {harm.index + 1}, {harm.call.label}{why}"
+        if not trace.end.accepted:
+            return "as a way of its own, it is not complete: a step may refer to a result that comes only later"
+        return "as a way of its own, it would change how other calls are read"
 
 
 class _Symbols:
