@@ -3,7 +3,7 @@
 The new task accepts everything that the old one does. The search changes the procedure at any place, in a few steps:
 each change lets the run get further than before. The change that adds the fewest golden paths is chosen, then the one
 with the fewest new actions, and then the one with the shortest text. If no small change helps, or only one that takes
-more words than the run itself, the run becomes an alternative of its own.
+more words than the run itself or multiplies the golden paths, the run becomes an alternative of its own.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from corepath.task import Task
 
 MOST_CHANGES: Final = 4
 """The most changes that are combined."""
+MOST_GROWTH: Final = 10
+"""A change that multiplies the golden paths by more than this is not small."""
 MOST_KEPT: Final = 5
 """How many versions are changed further at each step of the search."""
 MOST_STATES: Final = 20_000
@@ -89,7 +91,9 @@ def widen(task: Task, episode: Episode) -> Widened:
     run = _Run(task, episode, trace)
     last_resort = run.add_as_alternative(before)
     longest = max(len(version.text) for version in last_resort)
-    found = [version for version in run.search(before) if version.copies or len(version.text) <= longest]
+    most = MOST_GROWTH * before.weight
+    found = [version for version in run.search(before)
+             if version.weight <= most and (version.copies or len(version.text) <= longest)]  # fmt: skip
     for version in (*sorted(found, key=_cost), *last_resort):
         made = run.check(version, before)
         if made is not None:

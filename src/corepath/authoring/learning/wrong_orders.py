@@ -7,7 +7,7 @@ which of two events comes first, until all wrong orders are excluded. In the end
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Final
 
 from corepath.authoring.learning.arrangement import Arrangement, Form, in_sequence, join
@@ -20,6 +20,8 @@ _MOST_SPLITS: Final = 3
 _MOST_EVENTS: Final = 24
 _MOST_RUNS: Final = 300
 """If there are more events or different runs, they are not split."""
+_MOST_TRIES: Final = 120
+"""How often a half of the runs is learned from, at most."""
 
 
 def learn_without(log: Log, wrong: Collection[Run], forks: Forks) -> Arrangement:
@@ -31,7 +33,7 @@ def learn_without(log: Log, wrong: Collection[Run], forks: Forks) -> Arrangement
     found = learn_orders(log, forks)
     if not any(order in found for order in wrong):
         return found
-    return _decide_otherwise(log, wrong, forks) or _split(log, wrong, forks, _MOST_SPLITS)
+    return _decide_otherwise(log, wrong, forks) or _split(log, wrong, forks, _MOST_SPLITS, [_MOST_TRIES])
 
 
 def _decide_otherwise(log: Log, wrong: Collection[Run], forks: Forks) -> Arrangement | None:
@@ -56,14 +58,16 @@ def _decide_otherwise(log: Log, wrong: Collection[Run], forks: Forks) -> Arrange
     return None
 
 
-def _split(log: Log, wrong: Collection[Run], forks: Forks, most: int) -> Arrangement:
+def _split(log: Log, wrong: Collection[Run], forks: Forks, most: int, tries: list[int]) -> Arrangement:
     """Split the runs by which of two events comes first, and learn the halves, so that few wrong orders are left.
 
-    Runs that cannot be split any more, at most `most` times, are listed.
+    Runs that cannot be split any more, at most `most` times, are listed. `tries` says how often runs may still be
+    learned from.
     """
     best: tuple[tuple[int, int], list[tuple[Log, Arrangement]]] | None = None
     if most and len(log.events) <= _MOST_EVENTS and len(log.runs) <= _MOST_RUNS:
-        for halves in _halves(log):
+        for halves in islice(_halves(log), max(0, tries[0] // 2)):
+            tries[0] -= 2
             learned = [(half, learn_orders(half, Forks(forks.settled))) for half in halves]
             rank = sum(order in found for order in wrong for _, found in learned), -sum(one.count for _, one in learned)
             if best is None or rank < best[0]:
@@ -75,7 +79,7 @@ def _split(log: Log, wrong: Collection[Run], forks: Forks, most: int) -> Arrange
         narrow: Arrangement | None = found
         if any(order in found for order in wrong):
             narrow = _decide_otherwise(half, wrong, _forks_of(half, forks))
-        parts.append(narrow or _split(half, wrong, forks, most - 1))
+        parts.append(narrow or _split(half, wrong, forks, most - 1, tries))
     return join(Form.CHOICE, parts)
 
 
