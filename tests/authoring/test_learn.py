@@ -137,16 +137,19 @@ def test_tools_that_no_run_has_are_harmful_with_a_tool_file_and_ignored_without(
     assert "ignored (unlisted)" in learn(runs).text
 
 
+ODD_VALUES = [0, 1, 1.5, None, True, "", "ünï ☃", [1, [2]], {"k": None}, "a text of more than six words, at last"]
+
+
 @given(
     st.lists(
-        st.lists(st.tuples(st.sampled_from(["a", "b", "get_x", "get_y", "hand_over"]), st.integers(0, 2),
-                           st.sampled_from(["ok", "no"]), st.booleans()), max_size=6),
+        st.lists(st.tuples(st.sampled_from(["a", "b", "get_x", "get_y", "hand_over"]), st.sampled_from(ODD_VALUES),
+                           st.sampled_from(["ok", "no", [1, {"id": 1.5}], None]), st.booleans()), max_size=6),
         min_size=1, max_size=10,
     )
 )  # fmt: skip
 @settings(max_examples=150, deadline=None)
 def test_every_run_that_was_learned_from_is_accepted_without_harm(
-    found: list[list[tuple[str, int, str, bool]]],
+    found: list[list[tuple[str, object, object, bool]]],
 ) -> None:
     runs = [
         episode(
