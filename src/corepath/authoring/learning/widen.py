@@ -92,9 +92,10 @@ def widen(task: Task, episode: Episode) -> Widened:
     last_resort = run.add_as_alternative(before)
     longest = max(len(version.text) for version in last_resort)
     most = MOST_GROWTH * before.weight
-    found = [version for version in run.search(before)
-             if version.weight <= most and (version.copies or len(version.text) <= longest)]  # fmt: skip
-    for version in (*sorted(found, key=_cost), *last_resort):
+    found = [version for version in run.search(before) if version.copies or len(version.text) <= longest]
+    small = [version for version in found if version.weight <= most]
+    large = [version for version in found if version.weight > most]
+    for version in (*sorted(small, key=_cost), *last_resort, *sorted(large, key=_cost)):
         made = run.check(version, before)
         if made is not None:
             return Widened(before, version, made)
