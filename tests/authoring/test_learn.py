@@ -14,6 +14,7 @@ from corepath.authoring.learning.learn import Question, accepts
 from corepath.authoring.learning.simulation import is_right
 from corepath.files.episodes import episode_json
 from corepath.files.tool_file import Tools
+from corepath.notation.parser import tool
 from corepath.play.built_in import built_in
 from tests import recording
 from tests.conftest import Run
@@ -136,16 +137,19 @@ def test_tools_that_no_run_has_are_harmful_with_a_tool_file_and_ignored_without(
     assert "ignored (unlisted)" in learn(runs).text
 
 
+ODD_VALUES = [0, 1, 1.5, None, True, "", "ünï ☃", [1, [2]], {"k": None}, "a text of more than six words, at last"]
+
+
 @given(
     st.lists(
-        st.lists(st.tuples(st.sampled_from(["a", "b", "get_x", "get_y", "hand_over"]), st.integers(0, 2),
-                           st.sampled_from(["ok", "no"]), st.booleans()), max_size=6),
+        st.lists(st.tuples(st.sampled_from(["a", "b", "get_x", "get_y", "hand_over"]), st.sampled_from(ODD_VALUES),
+                           st.sampled_from(["ok", "no", [1, {"id": 1.5}], None]), st.booleans()), max_size=6),
         min_size=1, max_size=10,
     )
 )  # fmt: skip
 @settings(max_examples=150, deadline=None)
 def test_every_run_that_was_learned_from_is_accepted_without_harm(
-    found: list[list[tuple[str, int, str, bool]]],
+    found: list[list[tuple[str, object, object, bool]]],
 ) -> None:
     runs = [
         episode(
@@ -169,6 +173,25 @@ def test_the_file_says_what_speaks_for_each_step_and_reads_back_as_the_same_task
     again = load_tasks(tmp_path / "task.yaml")["shop/order"]
     assert str(again.procedure) == str(made.task.procedure) == "a >> b?"
     assert (again.refused, again.unlisted) == ("try", "harm")
+
+
+def test_a_long_procedure_takes_several_lines_and_reads_back_as_the_same(tmp_path: Path) -> None:
+    steps = [call("send_message", to=f"person number {number}", text='a ">> b" & c') for number in range(8)]
+    made = learn([episode(*steps), episode(*steps[4:], *steps[:4])] * 8, Tools(reads=["get_*"]))
+    (tmp_path / "task.yaml").write_text(made.text)
+    assert "\n  | (send_message_4" in made.text
+    assert "neutral:" not in made.text
+    assert str(load_tasks(tmp_path / "task.yaml")["shop/order"].procedure) == str(made.task.procedure)
+
+
+def test_steps_of_one_tool_are_named_after_what_tells_them_apart() -> None:
+    def book(room: str, start: str) -> Call:
+        return call("book", room=room, start=start)
+
+    steps = [book("Blue room", "2025-02-11 09:00"), book("Red room", "2025-02-11 09:00"),
+             book("Red room", "2025-02-11 11:30"), call("lock", x=0.5), call("lock", x=0.7)]  # fmt: skip
+    names = [action.name for action in learned(*[episode(*steps)] * 3).actions]
+    assert names == ["book_Blue_room", "book_Red_room_09_00", "book_11_30", "lock", "lock_2"]
 
 
 def test_a_judge_is_asked_at_most_five_times_and_its_answer_counts() -> None:
@@ -204,8 +227,79 @@ def test_nothing_to_learn_from_and_too_much_are_said() -> None:
     with pytest.raises(TaskError, match="no runs"):
         learn([], TOOLS)
     many = [episode(*(call(f"tool_{run}_{number}") for number in range(50))) for run in range(60)]
-    with pytest.raises(TaskError, match="different calls"):
+    with pytest.raises(TaskError, match=r"3,000 different calls.*none of them is in all runs"):
         learn(many, TOOLS)
+
+
+def test_of_too_many_different_calls_those_that_all_runs_make_are_steps() -> None:
+    runs = [episode(A, *(call(f"tool_{run}_{number}") for number in range(50)), B) for run in range(60)]
+    made = learn(runs, TOOLS)
+    assert str(made.task.procedure) == "a >> b"
+    assert "only the 2 that all make are steps" in made.text
+    assert all(accepts(made.task, run) for run in runs)
+    assert not accepts(made.task, episode(B, A))
+
+
+@pytest.mark.parametrize(
+    ("calls", "tools", "why"),
+    [
+        ([Call("a", "{broken")], TOOLS, "call 1 of run 9, a: its arguments are not an object"),
+        ([A, call("aa")], Tools(tools=[tool("a"), tool("b")]), "call 2 of run 9, aa: the tool file does not list"),
+        ([call("a", wrong=1)], Tools(tools=[tool("a(x=1)"), tool("b")]), "has no argument 'wrong'"),
+        ([call("a", x=[1], y=[])], Tools(arguments={"a": {"x": "paired with y"}}), "paired, but have 1 and 0 items"),
+    ],
+)
+def test_a_run_that_no_task_accepts_is_left_out_with_the_reason(calls: list[Call], tools: Tools, why: str) -> None:
+    made = learn([*[episode(A, B)] * 8, episode(*calls)], tools)
+    assert str(made.task.procedure) == "a >> b"
+    assert any(why in warning for warning in made.warnings)
+    assert "1 more run left out" in made.text
+    with pytest.raises(TaskError, match="no runs to learn from: 1 run is left out"):
+        learn([episode(*calls)], tools)
+
+
+def test_a_run_that_contradicts_all_others_is_named() -> None:
+    (warning,) = learn([*[episode(A, B)] * 9, episode(B, A)], TOOLS).warnings
+    assert "run 10 is the only one with b before a" in warning
+    assert not learn([*[episode(A, B)] * 9, *[episode(B, A)] * 2], TOOLS).warnings
+
+
+# Reads that decide
+
+
+def decided(status: str, *done: Call) -> Episode:
+    return episode(A, call("get_status", {"status": status, "count": len(done)}), *done, D)
+
+
+def test_a_read_whose_result_decides_what_follows_is_required_with_that_result() -> None:
+    made = learned(*[decided("open", B), decided("shut", C)] * 4)
+    assert str(made.procedure) == "a >> ((get_status_open >> b) | (get_status_shut >> c)) >> d"
+    assert accepts(made, decided("open", B))
+    assert not accepts(made, decided("open", C))
+    assert not accepts(made, episode(A, B, D))
+    assert not accepts(made, episode(A, B, call("get_status", {"status": "open"}), D))
+
+
+def test_a_read_whose_result_decides_a_value_keeps_the_values_apart() -> None:
+    gold, other = call("discount", percent=10), call("discount", percent=5)
+    made = learned(*[decided("gold", gold), decided("plain", other)] * 4)
+    assert accepts(made, decided("gold", gold))
+    assert not accepts(made, decided("gold", other))
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        [decided("open", B), decided("open", C)],
+        [decided("open", B), decided("shut", B), decided("open", C), decided("shut", C)],
+        [episode(B, call("get_status", "b is done"), D), episode(C, call("get_status", "c is done"), D)],
+    ],
+)
+def test_a_read_does_not_decide_if_results_and_writes_do_not_go_together_or_it_comes_too_late(
+    runs: list[Episode],
+) -> None:
+    made = learned(*runs * 4)
+    assert [action.notation for action in made.actions if action.tool == "get_status"] == ["get_status()"]
 
 
 # The command
@@ -246,12 +340,15 @@ def test_the_command_learns_a_task_for_each_id_and_prints_json(corepath: Run, ru
         (["nope.jsonl"], "no such file or folder: nope.jsonl", 2),
         (["empty.jsonl"], "no runs to learn from", 1),
         (["good.jsonl", "--bad", "good.jsonl"], "--bad needs --rules to learn rules, or a task file", 2),
+        (["idle.jsonl"], "no run makes a call, so that there is nothing to learn", 1),
+        (["good.jsonl", "--world", "farm"], "tasks; name one, as in farm/", 2),
         (["good.jsonl", "--world", "nowhere/task"], "no world or file 'nowhere/task'", 2),
         (["good.jsonl", "--tools", "nope.yaml"], "no such file", 2),
     ],
 )
 def test_bad_input_is_said(corepath: Run, runs: Path, given_: list[str], wanted: str, code: int) -> None:
     (runs / "empty.jsonl").write_text("")
+    (runs / "idle.jsonl").write_text(episode_json(episode()) + "\n")
     done = corepath("learn", *given_, cwd=runs)
     assert wanted in done.stderr
     assert done.returncode == code

@@ -63,6 +63,7 @@ def after(widened: Widened) -> str:
         ("(a & b & c) >> d", "a d", "(a & b? & c?) >> d"),
         ("(a >> b) | (c >> d)", "c", "(a >> b) | (c >> d?)"),
         ("a >> b", "b d", "a? >> b >> d?"),
+        ("a >> (b & (c >> d >> e))", "c a d e b", "(a >> (b & (c >> d >> e))) | (c >> a >> (b & (d >> e)))"),
     ],
 )
 def test_the_smallest_change_is_found(procedure: str, run: str, wider: str) -> None:

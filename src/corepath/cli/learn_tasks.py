@@ -21,7 +21,7 @@ from corepath.errors import TaskError, count
 from corepath.files.tool_file import Tools, load_tools
 from corepath.notation.call import Call
 from corepath.task import Task
-from corepath.values import visible
+from corepath.values import canonical, visible
 
 
 @dataclass(frozen=True)
@@ -57,18 +57,32 @@ def _read_runs(paths: Sequence[Path]) -> tuple[dict[str, list[Episode]], bool]:
     """Return the runs of each task, and whether all could be read."""
     reader = RunReader()
     groups: dict[str, list[Episode]] = {}
-    low = 0
     for _, episode in reader.read(paths):
         groups.setdefault(episode.task, []).append(episode)
-        reward = reward_of(episode)
-        low += reward is not None and reward < 1
     reader.print_problems()
     if not groups:
         say("corepath: no runs to learn from")
         raise typer.Exit(1)
-    if low:
-        say(f"warning: {count(low, 'run')} got a reward below 1 at the source; learn from good runs only")
+    _warn_of_low_rewards(groups)
     return groups, not reader.problems
+
+
+def _warn_of_low_rewards(groups: dict[str, list[Episode]]) -> None:
+    """Warn of runs that were not good at their source, and of those that make the same calls as a good one."""
+    low: list[str] = []
+    good: set[str] = set()
+    for task, episodes in groups.items():
+        for episode in episodes:
+            reward = reward_of(episode)
+            path = canonical([task, [[call.tool, call.arguments] for call in episode.calls]])
+            if reward is not None and reward < 1:
+                low.append(path)
+            elif reward is not None:
+                good.add(path)
+    if low:
+        say(f"warning: {count(len(low), 'run')} got a reward below 1 at the source; learn from good runs only")
+    if same := sum(path in good for path in low):
+        say(f"warning: {same} of them made the same calls as a run with reward 1: no path can tell these apart")
 
 
 def _load_tools(path: Path | None, groups: dict[str, list[Episode]]) -> Tools:
@@ -77,6 +91,9 @@ def _load_tools(path: Path | None, groups: dict[str, list[Episode]]) -> Tools:
         for warning in tools.warnings:
             say(f"warning: {warning}")
         return tools
+    if not any(episode.calls for episodes in groups.values() for episode in episodes):
+        say("corepath: no run makes a call, so that there is nothing to learn")
+        raise typer.Exit(1)
     described = describe_tools(episode for episodes in groups.values() for episode in episodes)
     if described.unsure:
         few = ", ".join(list(described.unsure)[:5]) + (" and more" if len(described.unsure) > 5 else "")
@@ -89,8 +106,10 @@ def _load_tools(path: Path | None, groups: dict[str, list[Episode]]) -> Tools:
 
 def _find_world(name: str) -> Task:
     try:
-        (source,) = find_sources([name])
-        task = source.make()
+        found = find_sources([name])
+        if len(found) > 1:
+            usage_error(f"--world: '{name}' has {len(found)} tasks; name one, as in {found[0].id}")
+        task = found[0].make()
     except (TaskError, ValueError) as error:
         usage_error(f"--world: {error}")
     if task.simulator is None:
@@ -112,10 +131,11 @@ def _ask(question: Question) -> list[bool | None]:
     say(question.text)
     say(f"  seen in a run:   {_path(question.seen)}")
     say(f"  in none so far:  {_path(question.examples[0])}")
-    few, many = question.paths
-    say(f"  no leaves {count(few, 'golden path')}, yes {count(many, 'golden path')}")
+    if question.is_one_choice:
+        few, many = question.paths
+        say(f"  no leaves {count(few, 'golden path')}, yes {count(many, 'golden path')}")
     agreed = typer.confirm("Is that right as well?", default=question.default, err=True)
-    return [agreed] * len(question.examples)
+    return [agreed, *[agreed if question.is_one_choice else None] * (len(question.examples) - 1)]
 
 
 def _path(calls: Sequence[Call]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +15,10 @@ from corepath.task import Task
 if TYPE_CHECKING:
     import yaml
 
+_WIDTH: Final = 110
+"""Longer procedures take several lines."""
+_DEEPEST: Final = 1
+_OPERATOR: Final = re.compile(r" (>>|&|\|) ")
 _UNPRINTABLE: Final = re.compile(r"[^ -~]")
 _OTHER_BREAKS: Final = re.compile("[\r\x85\u2028\u2029\ufeff]")
 
@@ -26,15 +30,48 @@ def as_json(*tasks: Task) -> str:
     return json.dumps(files[0] if len(files) == 1 else files, indent=1)
 
 
-def as_yaml(task: Task, comments: Iterable[str] = (), notes: Mapping[str, str] | None = None) -> str:
+def as_yaml(
+    task: Task, comments: Iterable[str] = (), notes: Mapping[str, str] | None = None, *, to_read: bool = False
+) -> str:
     """Return a YAML task file with the task's procedure, for people to edit.
 
-    `comments` are written at the top, and `notes` behind the actions that they are keyed by.
+    `comments` are written at the top, and `notes` behind the actions that they are keyed by. If `to_read`, empty lists
+    are left out, and a long procedure takes several lines.
     """
     actions = {str(action.name): action.notation for action in task.actions}
-    record = _record(task, actions, {"procedure": str(task.procedure) or "()"}, always=("reads", "neutral"))
-    text = _dump(_quote_calls(record))
+    procedure = str(task.procedure) or "()"
+    always = () if to_read else ("reads", "neutral")
+    text = _dump(_quote_calls(_record(task, actions, {"procedure": procedure}, always)))
+    if to_read and len(procedure) > _WIDTH:
+        line = _dump(_quote_calls({"procedure": procedure}))
+        text = text.replace(f"\n{line}", "\n" + "\n".join(_break_lines(line.rstrip("\n"))) + "\n", 1)
     return _comment(comments) + (_add_notes(text, actions, notes) if notes else text)
+
+
+def _break_lines(text: str, depth: int = 0) -> Iterator[str]:
+    """Break a quoted procedure before the outermost operators, and long lines one level further in.
+
+    YAML joins the lines again.
+    """
+    if len(text) <= _WIDTH or depth > _DEEPEST:
+        yield text
+        return
+    level, is_quoted, begin = 0, False, 0
+    for place, letter in enumerate(text):
+        if letter == '"' and text[place - 1] != "\\":
+            is_quoted = not is_quoted
+        elif not is_quoted:
+            level += (letter in "([{") - (letter in ")]}")
+            if level == depth and place > begin and _OPERATOR.match(text, place):
+                yield from _indent(text[begin:place], depth, is_first=not begin)
+                begin = place + 1
+    yield from _indent(text[begin:], depth, is_first=not begin)
+
+
+def _indent(text: str, depth: int, *, is_first: bool) -> Iterator[str]:
+    lines = _break_lines(text, depth + 1)
+    for number, line in enumerate(lines):
+        yield line if is_first and not number else f"  {line}"
 
 
 def _add_notes(text: str, actions: Mapping[str, str], notes: Mapping[str, str]) -> str:

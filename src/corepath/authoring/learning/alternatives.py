@@ -51,7 +51,7 @@ def _stand_in(steps: Sequence[SeenStep], numbers: Sequence[int]) -> bool:
         return False
     if any(len(step.places) != len(step.runs) for step in members):
         return False
-    others = [step for number, step in enumerate(steps) if number not in numbers and not step.reads]
+    others = [step for number, step in enumerate(steps) if number not in numbers and (not step.reads or step.decides)]
     around = [_surroundings(step, others) for step in members]
     return all(any(mine & theirs for other, theirs in enumerate(around) if other != number)
                for number, mine in enumerate(around))  # fmt: skip

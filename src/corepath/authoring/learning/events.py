@@ -31,8 +31,8 @@ def find_events(
     writes = {one: step.places for one, step in enumerate(steps) if not step.reads}
     reads = {}
     for one, step in enumerate(steps):
-        if step.reads and ((required and number >= FEWEST_RUNS) or one in needed):
-            choices = list_choices(step.places, number)
+        if step.reads and ((required and (step.decides or number >= FEWEST_RUNS)) or one in needed):
+            choices = list_choices(step.places, len(step.runs) if step.decides else number)
             if choices is not None:
                 reads[one] = choices
     return _atevents(writes | settle(writes, reads), number)

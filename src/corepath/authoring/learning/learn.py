@@ -16,13 +16,17 @@ from typing import Final, Literal
 from corepath.authoring.derive import tool_patterns
 from corepath.authoring.learning.alternatives import merge_alternatives
 from corepath.authoring.learning.arguments import find_patterns
+from corepath.authoring.learning.decisive_reads import split_decisive
+from corepath.authoring.learning.early import comes_early, is_early
 from corepath.authoring.learning.events import Events, find_events
 from corepath.authoring.learning.good_run import GoodRun, read_run
 from corepath.authoring.learning.log import Run
 from corepath.authoring.learning.names import name_actions
-from corepath.authoring.learning.questions import MOST_QUESTIONS, OrderQuestion, comes_early, learn_by_asking
+from corepath.authoring.learning.outliers import find_outliers
+from corepath.authoring.learning.questions import MOST_QUESTIONS, OrderQuestion, learn_by_asking
 from corepath.authoring.learning.steps import SeenStep, call_at, find_steps
 from corepath.authoring.learning.told_apart import tell_apart
+from corepath.authoring.learning.unfit import describe_unfit, find_unfit
 from corepath.automaton.alphabet import Unlisted
 from corepath.automaton.condensation import trace_calls
 from corepath.automaton.reading import Forbidden
@@ -65,7 +69,10 @@ class Question:
     default: bool
     paths: tuple[int, int]
     moves_read: tuple[bool, ...] = ()
-    """Whether each example has a read earlier than any run has it. A world cannot tell whether that is right."""
+    """Whether each example has a call earlier than any run has it, that may not know yet what it needs to know. A world
+    cannot tell whether that is right."""
+    is_one_choice: bool = True
+    """Whether one answer holds for all examples. Otherwise they differ from the runs in different ways."""
 
 
 Judge = Callable[[Question], Sequence[bool | None]]
@@ -90,7 +97,7 @@ class Learned:
     @cached_property
     def text(self) -> str:
         """The task as a YAML task file, with comments that say what speaks for each step."""
-        return as_yaml(self.task, self._comments(), self.support)
+        return as_yaml(self.task, self._comments(), self.support, to_read=True)
 
     def _comments(self) -> Iterator[str]:
         golden = self.task.automaton.golden.count
@@ -117,11 +124,14 @@ def learn(
     """
     unseen = unseen or ("ignore" if tools is None else "harm")
     tools = Tools() if tools is None else tools
-    runs = [read_run(episode, tools) for episode in episodes]
+    episodes = list(episodes)
+    unfit = find_unfit(episodes, tools)
+    runs = [read_run(episode, tools, number) for number, episode in enumerate(episodes) if number not in unfit]
     if not runs:
-        raise TaskError.of("no runs to learn from")
+        raise TaskError.of(f"no runs to learn from{f': {describe_unfit(unfit)}' if unfit else ''}")
     for way in (_FULL, _WITHOUT_READS, _LITERAL):
-        draft = _Draft(runs, tools, way, unseen)
+        draft = _Draft(runs, tools, way, unseen, warnings=[describe_unfit(unfit)] if unfit else [])
+        draft.notes += [f"{count(len(unfit), 'more run')} left out: no task accepts their calls."] if unfit else []
         made = draft.learn(judge if way == _FULL else None, most_questions)
         if made is not None:
             return made
@@ -139,6 +149,9 @@ class _Draft:
     steps: list[SeenStep] = field(default_factory=list)
     asked: list[tuple[Question, int]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    only_common: bool = False
+    """Whether there are too many different calls, so that only those that all runs make are steps."""
 
     def learn(self, judge: Judge | None, most_questions: int) -> Learned | None:
         """Return the learned task, or None if it does not accept all runs."""
@@ -165,23 +178,38 @@ class _Draft:
             return None
         if not all(accepts(task, run.episode) for run in self.runs):
             return None
-        notes, warnings = tuple(self._all_notes()), tuple(self._warnings())
+        notes, warnings = tuple(self._all_notes()), (*self._warnings(), *self._outliers(events))
         return Learned(task, len(self.runs), support, tuple(self.asked), notes, warnings)
 
     def _find_events(self) -> Events:
         steps = find_steps(self.runs, self.tools, literal=self.way == _LITERAL)
         if len(steps) > MOST_STEPS:
-            raise TaskError.of(
-                f"the runs have {len(steps):,} different calls, which are too many for one task; learn from runs of "
-                "one task at a time, or mark free texts in the tool file, as in send: {text: any}"
-            )
+            steps = self._keep_common(steps)
         sources: frozenset[int] = frozenset()
         if self.way != _LITERAL:
-            steps = merge_alternatives(tell_apart(steps, self.runs))
+            steps = tell_apart(steps, self.runs)
+            steps = merge_alternatives(split_decisive(steps, self.runs) if self.way == _FULL else steps)
             sources = find_patterns(steps, self.runs)
         self.steps = steps
         reads = self.way == _FULL
         return find_events(steps, len(self.runs), sources, required=reads)
+
+    def _keep_common(self, steps: Sequence[SeenStep]) -> list[SeenStep]:
+        """Leave out all steps but those that every run has equally often. Raises `TaskError` if there are none."""
+        common = [step for step in steps if len(set(Counter(run for run, _ in step.places).values())) == 1]
+        common = [step for step in common if len(step.runs) == len(self.runs)]
+        many = f"the runs have {len(steps):,} different calls, which are too many for one task"
+        advice = "learn from runs of one task at a time, or mark free texts in the tool file, as in send: {text: any}"
+        if not common or len(common) > MOST_STEPS:
+            none = f"; it has at most {MOST_STEPS:,} steps" if common else ", and none of them is in all runs"
+            raise TaskError.of(f"{many}{none}; {advice}")
+        self.only_common = True
+        are = (
+            "the one that all runs make is a step" if len(common) == 1 else f"the {len(common)} that all make are steps"
+        )
+        self.warnings.append(f"{many}: only {are}, and all others are ignored; {advice}")
+        self.notes.append(f"{many[0].upper()}{many[1:]}: only {are}, and all others are ignored (unlisted).")
+        return common
 
     def _ask(self, question: OrderQuestion, events: Events, judge: Judge) -> list[bool | None]:
         """Put a question in terms of calls."""
@@ -196,11 +224,21 @@ class _Draft:
         made = Question(
             _question_text(question, calls), tuple(map(calls, question.examples)), calls(question.seen),
             question.default, question.paths,
-            tuple(comes_early(run, events.runs, is_doubtful) for run in question.examples),
+            tuple(comes_early(run, events.runs, is_doubtful) for run in question.examples), question.is_one_choice,
         )  # fmt: skip
         answers = list(judge(made))
-        self.asked.append((made, sum(made.default if answer is None else answer for answer in answers)))
+        known = [answer for answer in answers if answer is not None] or [made.default]
+        self.asked.append((made, len(answers) if all(known) else sum(known)))
         return answers
+
+    def _outliers(self, events: Events) -> Iterator[str]:
+        """Warn of runs that contradict all others."""
+        for run, first, second in find_outliers(events.runs):
+            one, other = (call_at(self.runs, self.steps[events.steps[event]].places[0]) for event in (first, second))
+            yield (
+                f"run {self.runs[run].number + 1} is the only one with {one.label} before {other.label}; is it a good "
+                "run? The task allows it"
+            )
 
     def _first_look(self) -> tuple[Procedure, list[Action]] | None:
         """Return what is done in a task that changes nothing: one of the reads that all runs make, or handing over."""
@@ -214,6 +252,8 @@ class _Draft:
     def _make_task(self, procedure: Procedure, actions: Sequence[Action], neutral: Sequence[Action] = ()) -> Task:
         first = self.runs[0].episode
         used = {action.tool for action in actions}
+        if self.only_common:
+            used |= {call.tool for run in self.runs for call in run.calls}
         others = sorted(name for name in self._known_writes() if name not in used) if self.unseen == "ignore" else ()
         return Task(
             id=first.task or "learned/task",
@@ -223,7 +263,7 @@ class _Draft:
             reads=tuple(tool_patterns(self.tools.reads, self.tools)),
             neutral=(*tool_patterns(self.tools.neutral, self.tools), *neutral),
             forbid=tuple(Forbidden(Tool(name).any(), why=NEVER_CALLED) for name in others),
-            unlisted=_UNLISTED[self.unseen],
+            unlisted="ignore" if self.only_common else _UNLISTED[self.unseen],
             refused="try",
             tools=None if self.tools.tools is None else tuple(self.tools.tools),
         )
@@ -265,11 +305,13 @@ class _Draft:
     def _support(self, step: SeenStep) -> str:
         """Say in how many runs a step is, and what speaks for its patterns."""
         parts = [f"{len(step.runs)} of {count(len(self.runs), 'run')}"]
+        parts += ["the result decides what follows"] if step.decides else []
         parts += [f"{name}: {why}" for name, why in step.support.items()]
         return "; ".join(parts)
 
     def _warnings(self) -> Iterator[str]:
-        """Warn if runs have nothing in common, so that they may be of different tasks."""
+        """Warn of runs that are left out, and if runs have nothing in common: they may be of different tasks."""
+        yield from self.warnings
         linked: dict[int, int] = {}
         for step in self.steps:
             if not step.reads:
@@ -285,19 +327,9 @@ class _Draft:
         yield from self.notes
         if self.way == _LITERAL:
             yield "Only the orders and values of the runs are allowed: no simpler task accepts them all."
-        yield _UNSEEN[self.unseen]
+        if not self.only_common:
+            yield _UNSEEN[self.unseen]
         yield "A refused call is a try, and no harm, if a step with the same tool is due (refused)."
-
-
-def is_early(first: Call, second: Call, tools: Tools) -> bool:
-    """Whether a call may come too early if it comes before another one, although a world does not notice.
-
-    That is so for a read before a write, and for a read with a value that only the other call's result tells.
-    """
-    if tools.kind(first.tool) != "read":
-        return False
-    told = str(second.result)
-    return tools.kind(second.tool) == "write" or any(str(value) in told for value in first.arguments.values())
 
 
 def accepts(task: Task, episode: Episode) -> bool:

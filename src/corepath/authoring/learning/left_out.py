@@ -65,4 +65,4 @@ def _depends(part: _Part, other: _Part, times: Sequence[int]) -> bool:
     if other.without == part.without:
         return True
     without_part, without_other = (sum(times[run] for run in one.without) for one in (part, other))
-    return (without_part / sum(times)) ** without_other < _UNLIKELY
+    return (without_part / max(1, sum(times))) ** without_other < _UNLIKELY

@@ -13,11 +13,14 @@ Order = Mapping[int, int]
 
 
 class Log:
-    """Runs, counted. Bit sets of events are integers."""
+    """Runs, counted. Bit sets of events are integers.
+
+    An order that was not seen in a run, but is known to be right, counts zero times.
+    """
 
     def __init__(self, runs: Mapping[Run, int]) -> None:
         self.runs = runs
-        self.total = sum(runs.values())
+        self.total = max(1, sum(runs.values()))
         self.after: dict[int, int] = {}
         for run in runs:
             later = 0
@@ -27,9 +30,9 @@ class Log:
         self.events = list(dict.fromkeys(event for run in runs for event in run))
 
     @classmethod
-    def of(cls, runs: Iterable[Run]) -> Log:
-        """Make a log from runs that may repeat."""
-        return cls(Counter(runs))
+    def of(cls, runs: Iterable[Run], right: Iterable[Run] = ()) -> Log:
+        """Make a log from runs that may repeat, and from orders that are right as well."""
+        return cls({**Counter(runs), **dict.fromkeys(set(right) - set(runs), 0)})
 
     @cached_property
     def before(self) -> dict[int, int]:
@@ -84,7 +87,7 @@ class Log:
         """Return a log of at most `most` runs. Each order is there as often as before, as far as there is room."""
         if self.total <= most:
             return self
-        shrunk = {run: max(1, times * most // self.total) for run, times in list(self.runs.items())[:most]}
+        shrunk = {run: max(min(1, times), times * most // self.total) for run, times in list(self.runs.items())[:most]}
         return Log(shrunk)
 
 

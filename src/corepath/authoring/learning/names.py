@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations, takewhile
 from typing import Any, Final
 
 from corepath.authoring.learning.steps import SeenStep
@@ -13,7 +14,11 @@ from corepath.notation.action import Action
 from corepath.notation.matchers import ResultOf
 from corepath.values import canonical
 
-_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,23}|[0-9]{1,8}")
+_PIECE: Final = re.compile(r"[A-Za-z0-9_]+")
+_SHORT: Final = 12
+"""Longer texts lose what all of them begin and end with."""
+_LONGEST_WORD: Final = 24
+_LONGEST: Final = 36
 
 
 def name_actions(steps: Sequence[SeenStep]) -> list[tuple[Action, ...]]:
@@ -40,16 +45,48 @@ def _name_source(pattern: Any, known: Mapping[Action, Action]) -> Any:
 
 
 def _telling_value(step: SeenStep, steps: Sequence[SeenStep]) -> str | None:
-    """Return a short value that no other step of the same tool has, or None if there is none."""
-    others = [other for other in steps if other.tool == step.tool and other is not step]
-    for name, value in step.fixed.items():
-        text = str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
-        told_apart = all(
-            name not in other.fixed or canonical(other.fixed[name]) != canonical(value) for other in others
-        )
-        if told_apart and _WORD.fullmatch(text):
+    """Return a short value, or two, that no other step of the same tool has, or None if there is none."""
+    same = [_values_of(other) for other in steps if other.tool == step.tool]
+    mine, others = (
+        _values_of(step),
+        [_values_of(other) for other in steps if other.tool == step.tool and other is not step],
+    )
+    words = {name: word for name in mine if (word := _as_word(name, mine, same))}
+    for names in (*((name,) for name in words), *combinations(words, 2)):
+        text = "_".join(words[name] for name in names)
+        if len(text) <= _LONGEST and not any(_are_equal(mine, other, names) for other in others):
             return text
     return None
+
+
+def _are_equal(one: Mapping[str, Any], other: Mapping[str, Any], names: Iterable[str]) -> bool:
+    return all(name in other and canonical(one[name]) == canonical(other[name]) for name in names)
+
+
+def _as_word(name: str, values: Mapping[str, Any], same: Sequence[Mapping[str, Any]]) -> str:
+    """Return a value as a part of a name: without what all values of the argument begin and end with."""
+    value = values[name]
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        return ""
+    text = str(value)
+    texts = list(dict.fromkeys(str(one[name]) for one in same if name in one))
+    if len(texts) > 1 and len(text) > _SHORT:
+        begin, end = _common_start(texts), _common_start([one[::-1] for one in texts])
+        text = text[begin : len(text) - end]
+    found = "_".join(_PIECE.findall(text))
+    return found if len(found) <= _LONGEST_WORD else ""
+
+
+def _common_start(texts: Sequence[str]) -> int:
+    """Return how many letters all texts begin with, up to the last whole word."""
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False))
+    return len(re.sub("[A-Za-z0-9]*$", "", "".join(letters[0] for letters in alike)))
+
+
+def _values_of(step: SeenStep) -> dict[str, Any]:
+    """Return the arguments that are always the same, and what the result must be."""
+    result = step.result if isinstance(step.result, Mapping) else {"": step.result}
+    return {**step.fixed, **{f"-> {name}": value for name, value in result.items()}}
 
 
 def _free_name(wanted: str, taken: set[str]) -> str:

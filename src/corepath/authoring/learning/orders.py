@@ -39,12 +39,12 @@ _MOST_EVENTS_TO_SPLIT: Final = 24
 _MOST_RUNS_TO_SPLIT: Final = 200
 
 
-def learn_orders(runs: Iterable[Run], forks: Forks | None = None) -> Arrangement:
+def learn_orders(runs: Iterable[Run] | Log, forks: Forks | None = None) -> Arrangement:
     """Learn the orders of runs. Every run is among them. Raises `ValueError` if there are no runs.
 
     `forks` decides where the runs allow two explanations, and gets all such places.
     """
-    log = Log.of(runs)
+    log = runs if isinstance(runs, Log) else Log.of(runs)
     if not log.runs:
         raise ValueError("no runs to learn from")
     return _learn(log, Forks() if forks is None else forks)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, pairwise
 from random import Random
 from typing import Final
 
-from corepath.authoring.learning.arrangement import Arrangement, Form, in_sequence, join
+from corepath.authoring.learning.arrangement import Arrangement
 from corepath.authoring.learning.forks import ForkKey, ForkKind, Forks
-from corepath.authoring.learning.log import Run
+from corepath.authoring.learning.log import Log, Run
 from corepath.authoring.learning.orders import learn_orders
+from corepath.authoring.learning.recombination import recombine
+from corepath.authoring.learning.wrong_orders import learn_without
 
 MOST_QUESTIONS: Final = 5
 _MOST_FORKS: Final = 12
@@ -37,6 +40,11 @@ class OrderQuestion:
     def moved(self) -> int:
         """How many orders the answer decides about."""
         return abs(self.paths[1] - self.paths[0])
+
+    @property
+    def is_one_choice(self) -> bool:
+        """Whether one answer holds for all examples. Otherwise they differ from the runs in different ways."""
+        return self.kind not in (ForkKind.GUESSES, ForkKind.NEIGHBOURS)
 
     @property
     def swapped(self) -> tuple[int, int] | None:
@@ -75,37 +83,60 @@ def learn_by_asking(
     if answer is None:
         return learn_orders(runs), []
     inquiry = _Inquiry(list(runs), steps)
-    while len(inquiry.asked) < most and (found := inquiry.next_question()) is not None:
+    while (left := most - len(inquiry.asked)) > 0 and (found := inquiry.next_question(left)) is not None:
         inquiry.settle(*found, answer(found[1]))
     return inquiry.learn(), inquiry.asked
 
 
 class _Inquiry:
-    """What is known so far: the runs, examples that are right, and what was decided at forks."""
+    """What is known so far: runs and examples that are right, examples that are wrong, and what forks were settled."""
 
     def __init__(self, runs: list[Run], steps: Sequence[int]) -> None:
         self.runs, self.steps = runs, steps
+        self.right: dict[Run, None] = {}
+        self.wrong: dict[Run, None] = {}
         self.settled: dict[ForkKey, bool] = {}
         self.asked: list[Asked] = []
-        self.is_listed = False
-        """Whether what was learned was wrong, so that only known runs are right."""
+        self.checked: Arrangement | None = None
+        """What was learned when it was last asked about."""
+        self.swaps: Counter[tuple[int, int]] = Counter()
+        """How often each pair of neighbours was swapped in an example."""
+
+    @property
+    def log(self) -> Log:
+        """The runs, and the examples that are right."""
+        return Log.of(self.runs, self.right)
 
     def learn(self, *, but: ForkKey | None = None, forks: Forks | None = None) -> Arrangement:
         """Learn from what is known. With `but`, decide otherwise at one fork."""
-        if self.is_listed:
-            return join(Form.CHOICE, map(in_sequence, dict.fromkeys(self.runs)))
         forks = Forks(self.settled, asks=True) if forks is None else forks
         if but is not None:
             forks = Forks({**self.settled, but: not forks.found[but].is_wide}, asks=True)
-        return learn_orders(self.runs, forks)
+            return learn_orders(self.log, forks)
+        return learn_without(self.log, self.wrong, forks)
 
-    def next_question(self) -> tuple[ForkKey | None, OrderQuestion] | None:
-        """Return the most important question, and the fork that it decides, or None if there is nothing to ask."""
+    def next_question(self, left: int) -> tuple[ForkKey | None, OrderQuestion] | None:
+        """Return the most important question, and the fork that it decides, or None if there is nothing to ask.
+
+        What was learned is asked about first, and again until it is right. Then come neighbours that might be swapped,
+        as long as some may be, and then the forks. `left` is the number of questions that may be asked. The last one
+        is about what was learned, if that has changed.
+        """
         forks = Forks(self.settled, asks=True)
         now = self.learn(forks=forks)
-        if not self.asked and (question := self._ask_for_guesses(now)) is not None:
+        last = self.asked[-1] if self.asked else None
+        kind = None if last is None else last.question.kind
+        is_wrong = last is None or (kind is ForkKind.GUESSES and not last.agreed)
+        if is_wrong or (left == 1 and now != self.checked):
+            self.checked = now
+            if (question := self._ask_for_guesses(now)) is not None:
+                return None, question
+        kinds = {one.question.kind for one in self.asked}
+        is_listed = now.count <= len(self.log.runs)
+        is_loose = last is not None and kind is ForkKind.NEIGHBOURS and bool(last.right) and not is_listed
+        if (is_loose or ForkKind.NEIGHBOURS not in kinds) and (question := self._ask_for_neighbours(now)) is not None:
             return None, question
-        at_forks = [] if self.is_listed else [*self._ask_at_forks(now, forks)]
+        at_forks = [*self._ask_at_forks(now, forks)]
         if at_forks:
             return max(at_forks, key=lambda one: one[1].moved)
         found = self._ask_for_neighbours(now)
@@ -113,19 +144,18 @@ class _Inquiry:
 
     def settle(self, key: ForkKey | None, question: OrderQuestion, answers: Sequence[bool | None]) -> None:
         """Take an answer into account."""
-        settled = [question.default if answer is None else answer for answer in answers]
-        right = tuple(run for run, is_right in zip(question.examples, settled, strict=True) if is_right)
+        answered = [*zip(question.examples, answers, strict=True)]
+        right = tuple(run for run, is_right in answered if is_right or (is_right is None and question.default))
         self.asked.append(Asked(question, right))
         if key is not None:
             self.settled[key] = self.asked[-1].agreed
-        if question.kind is ForkKind.GUESSES and not self.asked[-1].agreed:
-            self.is_listed = True
+        self.wrong |= {run: None for run, is_right in answered if is_right is False}
         if not self.asked[-1].agreed or question.kind is ForkKind.NEIGHBOURS:
-            self.runs += right
+            self.right |= {run: None for run, is_right in answered if is_right}
 
     def _draw(self, found: Arrangement, but: Arrangement | None = None) -> tuple[Run, ...]:
         """Return some orders that were not seen. With `but`, leave out its orders."""
-        random, seen = Random(len(self.asked)), set(self.runs)  # noqa: S311  # the same examples every time
+        random, seen = Random(len(self.asked)), {*self.runs, *self.right}  # noqa: S311  # the same examples every time
         drawn = dict.fromkeys(self._number_in_order(found.draw(random)) for _ in range(_DRAWS))
         fresh = (run for run in drawn if run not in seen and (but is None or run not in but))
         return tuple(islice(fresh, _MOST_EXAMPLES))
@@ -152,31 +182,40 @@ class _Inquiry:
                 continue
             other = self.learn(but=key, forks=forks)
             narrow, wide = (other, now) if fork.is_wide else (now, other)
+            if any(order in other for order in self.wrong):
+                continue
             if examples := self._draw(wide, narrow):
                 near, paths = _nearest(self.runs, examples[0]), (narrow.count, wide.count)
                 yield key, OrderQuestion(fork.kind, examples, near, fork.is_wide, paths)
 
     def _ask_for_neighbours(self, now: Arrangement) -> OrderQuestion | None:
-        """Ask about runs in which two neighbours are swapped, once for each pair of events."""
-        known = {example for one in self.asked for example in one.question.examples}
+        """Ask about the steps of a run in another order of neighbours, and about runs with two neighbours swapped."""
+        known = {*self.wrong, *(example for one in self.asked for example in one.question.examples)}
+        recombined = dict.fromkeys(recombine([*self.runs, *self.right], self.steps, len(self.asked)))
+        others = [run for run in recombined if run not in known and run not in now]
+        swapped = self._swap_neighbours(now, known)
+        few = _MOST_EXAMPLES // 2
+        examples = tuple(islice(dict.fromkeys((*others[:few], *swapped, *others[few:])), _MOST_EXAMPLES))
+        if not examples:
+            return None
+        paths = now.count, now.count + len(set(others) | set(swapped))
+        near = _nearest(self.runs, examples[0])
+        return OrderQuestion(ForkKind.NEIGHBOURS, examples, near, default=False, paths=paths)
+
+    def _swap_neighbours(self, now: Arrangement, known: set[Run]) -> list[Run]:
+        """Return orders with two neighbours swapped, once for each pair of events, the most promising first."""
+        random = Random(len(self.asked))  # noqa: S311  # the same examples every time
+        drawn = (self._number_in_order(now.draw(random)) for _ in range(_DRAWS))
+        both = {pair for run in self.runs for pair in combinations(run, 2)}
         swapped: dict[tuple[int, int], Run] = {}
-        for run in dict.fromkeys(self.runs):
+        for run in dict.fromkeys((*self.runs, *self.right, *drawn)):
             for place, pair in enumerate(pairwise(run)):
                 other = (*run[:place], pair[1], pair[0], *run[place + 2 :])
                 if self.steps[pair[0]] != self.steps[pair[1]] and other not in known and other not in now:
                     swapped.setdefault(pair, other)
-        examples = tuple(islice(dict.fromkeys(swapped.values()), _MOST_EXAMPLES))
-        if not examples:
-            return None
-        paths = now.count, now.count + len(swapped)
-        near = _nearest(self.runs, examples[0])
-        return OrderQuestion(ForkKind.NEIGHBOURS, examples, near, default=False, paths=paths)
-
-
-def comes_early(run: Run, runs: Iterable[Run], is_doubtful: Callable[[int, int], bool]) -> bool:
-    """Whether two events come in a doubtful order that no known run has."""
-    known = {pair for one in runs for pair in combinations(one, 2)}
-    return any(pair not in known and is_doubtful(*pair) for pair in combinations(run, 2))
+        hopeful = sorted(swapped, key=lambda pair: (self.swaps[pair], pair[::-1] not in both))
+        self.swaps.update(hopeful[:_MOST_EXAMPLES])
+        return list(dict.fromkeys(swapped[pair] for pair in hopeful))
 
 
 def _nearest(runs: Iterable[Run], example: Run) -> Run:

@@ -49,6 +49,8 @@ class SeenStep:
     """What speaks for each of these patterns."""
     result: Any = None
     """What the result must be, if that tells the step apart from others."""
+    decides: bool = False
+    """Whether it is a read whose result decides what follows."""
 
     @property
     def runs(self) -> set[int]:

@@ -12,7 +12,7 @@ from corepath.notation.call import UNANSWERED
 from corepath.values import canonical, parse_json
 
 _MOST_RESULTS: Final = 50
-_LONGEST: Final = 200
+LONGEST: Final = 200
 
 
 def tell_apart(steps: Sequence[SeenStep], runs: Sequence[GoodRun]) -> list[SeenStep]:
@@ -24,7 +24,7 @@ def _split(step: SeenStep, runs: Sequence[GoodRun]) -> Iterator[SeenStep]:
     groups: dict[str, list[Place]] = {}
     values: dict[str, Any] = {}
     for run, place in step.places:
-        value = _as_json(runs[run].calls[place].result)
+        value = as_json(runs[run].calls[place].result)
         text = canonical(value) if value is not UNANSWERED else ""
         groups.setdefault(text, []).append((run, place))
         values[text] = value
@@ -54,13 +54,13 @@ def _find_pattern(text: str, values: Mapping[str, Any]) -> Any:
     if isinstance(value, Mapping):
         others = [other for one, other in values.items() if one != text and isinstance(other, Mapping)]
         for name, part in value.items():
-            short = isinstance(part, (str, int, float, bool)) and len(canonical(part)) <= _LONGEST
+            short = isinstance(part, (str, int, float, bool)) and len(canonical(part)) <= LONGEST
             if short and all(name not in other or canonical(other[name]) != canonical(part) for other in others):
                 return {name: part}
-    return value if text and len(text) <= _LONGEST else None
+    return value if text and len(text) <= LONGEST else None
 
 
-def _as_json(result: Any) -> Any:
+def as_json(result: Any) -> Any:
     """Return a result as a value. A text that is JSON stands for its value, as in `returns`."""
     if not isinstance(result, str):
         return result

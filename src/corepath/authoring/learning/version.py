@@ -31,7 +31,7 @@ class Version:
     """A procedure and the actions that the task declares.
 
     `image` maps actions of the task at the beginning to what they became, unless they are unchanged. `reasons` says in
-    words what was changed and why.
+    words what was changed and why. `copies` counts the parts that stand there twice, once with a step moved.
     """
 
     task: Task
@@ -39,6 +39,7 @@ class Version:
     actions: tuple[Action, ...]
     image: Mapping[Action, Action] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
+    copies: int = 0
 
     @property
     def key(self) -> object:

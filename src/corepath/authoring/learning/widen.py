@@ -3,7 +3,7 @@
 The new task accepts everything that the old one does. The search changes the procedure at any place, in a few steps:
 each change lets the run get further than before. The change that adds the fewest golden paths is chosen, then the one
 with the fewest new actions, and then the one with the shortest text. If no small change helps, or only one that takes
-more words than the run itself, the run becomes an alternative of its own.
+more words than the run itself or multiplies the golden paths, the run becomes an alternative of its own.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from corepath.task import Task
 
 MOST_CHANGES: Final = 4
 """The most changes that are combined."""
+MOST_GROWTH: Final = 10
+"""A change that multiplies the golden paths by more than this is not small."""
 MOST_KEPT: Final = 5
 """How many versions are changed further at each step of the search."""
 MOST_STATES: Final = 20_000
@@ -89,12 +91,15 @@ def widen(task: Task, episode: Episode) -> Widened:
     run = _Run(task, episode, trace)
     last_resort = run.add_as_alternative(before)
     longest = max(len(version.text) for version in last_resort)
-    found = [version for version in run.search(before) if len(version.text) <= longest]
-    for version in (*sorted(found, key=_cost), *last_resort):
+    most = MOST_GROWTH * before.weight
+    found = [version for version in run.search(before) if version.copies or len(version.text) <= longest]
+    small = [version for version in found if version.weight <= most]
+    large = [version for version in found if version.weight > most]
+    for version in (*sorted(small, key=_cost), *last_resort, *sorted(large, key=_cost)):
         made = run.check(version, before)
         if made is not None:
             return Widened(before, version, made)
-    raise TaskError.of(run.explain_refusals())
+    raise TaskError.of(run.explain_refusals(last_resort[-1]))
 
 
 def check_run(task: Task, episode: Episode) -> None:
@@ -118,8 +123,11 @@ def _check_hope(trace: Trace) -> None:
 
 
 def _cost(version: Version) -> tuple[int, int, int]:
-    """Return what a version costs: golden paths, different actions, and the length of its text."""
-    return version.weight, len(set(leaves(version.procedure))), len(version.text)
+    """Return what a version costs: golden paths, different actions, and the length of its text.
+
+    A part that is written twice must have less than half as many paths.
+    """
+    return version.weight << version.copies, len(set(leaves(version.procedure))), len(version.text)
 
 
 class _Run:
@@ -237,11 +245,12 @@ class _Run:
         trace = trace_task(made, self.episode.calls, self.episode.params)
         return made if accepts(trace) else None
 
-    def explain_refusals(self) -> str:
-        """Say why the run cannot be accepted."""
+    def explain_refusals(self, last_resort: Version) -> str:
+        """Say why the run cannot be accepted, not even as a way of its own."""
         refused = [step for step in self.trace.steps if step.call.failed and step.kind is Kind.HARM]
         if not refused:
-            return "no change of the procedure was found that accepts the run and everything that the task accepts"
+            why = self._explain(last_resort)
+            return f"no change of the procedure accepts the run and all that the task accepts: {why}"
         one = refused[0]
         advice = "leave it out of the run"
         if self.task.automaton.alphabet.listing.refused == "harm":
@@ -250,6 +259,20 @@ class _Run:
             f"call {one.index + 1}, {one.call.label}, was refused, and it is not a try of a step that is due; "
             f"a refused call cannot be a step: {advice}"
         )
+
+    def _explain(self, version: Version) -> str:
+        """Say where the run fails, or that the task would lose paths."""
+        try:
+            trace = trace_task(version.finish(), self.episode.calls, self.episode.params)
+        except TaskError as error:
+            return str(error)
+        harm = next((step for step in trace.steps if step.kind is Kind.HARM), None)
+        if harm is not None:
+            why = f" ({harm.harm.value.replace('_', ' ')})" if harm.harm is not None else ""
+            return f"as a way of its own, it fails at call {harm.index + 1}, {harm.call.label}{why}"
+        if not trace.end.accepted:
+            return "as a way of its own, it is not complete: a step may refer to a result that comes only later"
+        return "as a way of its own, it would change how other calls are read"
 
 
 class _Symbols:

@@ -40,6 +40,8 @@ LONGEST_DETOUR: Final = 4
 """The most calls that are taken together as something done instead of a part."""
 MOST_MIXED: Final = 5
 """The most neighbours that are let come in any order at once."""
+MOST_COPIED: Final = 16
+"""The most steps of a part that is written twice, once with a step moved."""
 _CLOSE: Final = Fraction(1, 50)
 """Numbers of which one is not whole are close if they differ by this share at most."""
 _LONGEST_NAME: Final = 60
@@ -78,7 +80,7 @@ class Failure:
 def list_widenings(version: Version, failure: Failure) -> Iterator[Version]:
     """Yield versions with one change each, which may let the run get further."""
     for part, rebuild in walk_parts(version.procedure):
-        for change in (_leave_out, _add, _reorder, _repeat, _replace):
+        for change in (_leave_out, _add, _reorder, _move, _repeat, _replace):
             yield from change(version, failure, part, rebuild)
     for actions in failure.skipped:
         if actions.isdisjoint(failure.early | failure.kept):
@@ -181,6 +183,39 @@ def _reorder(version: Version, failure: Failure, part: Procedure, rebuild: Rebui
             parts = part.parts[first:last]
             names = " and ".join(map(_name, parts))
             yield version.change(rebuild(seq(*before, any_order(*parts), *after)), f"{_cut(names)} {reason}")
+
+
+def _move(version: Version, failure: Failure, part: Procedure, rebuild: Rebuild) -> Iterator[Version]:
+    """Let a step of a later part of a sequence come early, as another way, while all else stays in order."""
+    if not isinstance(part, Seq) or failure.action is None or version.copies:
+        return
+    steps = steps_in(part)
+    if len(steps) > MOST_COPIED:
+        return
+    for step in dict.fromkeys((failure.action, *sorted(failure.early, key=str))):
+        for later, other in enumerate(part.parts):
+            rest = _without(other, step) if steps.count(step) == 1 else None
+            for place in range(later + 1 if rest is not None else 0):
+                before, between, after = part.parts[:place], part.parts[place:later], part.parts[later + 1 :]
+                moved = seq(*before, step, *between, *(rest or ()), *after)
+                where = f"before {_name(seq(*between, *(rest or ())))}" if between or rest else "there"
+                reason = f"{_name(step)} may come {where} now: the run has it early ({failure.where})."
+                if moved != part:
+                    yield replace(version.change(rebuild(choice(part, moved)), reason), copies=version.copies + 1)
+
+
+def _without(part: Procedure, step: Action) -> tuple[Procedure, ...] | None:
+    """Return a part without a step, as no or one part. Returns None if the step is no part that is always done."""
+    if part == step:
+        return ()
+    if not isinstance(part, (Seq, AnyOrder)):
+        return None
+    for place, inner in enumerate(part.parts):
+        rest = _without(inner, step)
+        if rest is not None:
+            left = (*part.parts[:place], *rest, *part.parts[place + 1 :])
+            return (seq(*left) if isinstance(part, Seq) else any_order(*left),)
+    return None
 
 
 def _repeat(version: Version, failure: Failure, part: Procedure, rebuild: Rebuild) -> Iterator[Version]:
