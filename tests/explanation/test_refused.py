@@ -301,3 +301,14 @@ def test_results_of_steps_that_differ_only_in_what_they_use_are_told_apart():
     first, second = text.partition("subtract_numbers(number=")[2].partition("), write_result")[0].split(", subtract=")
     assert "numbers=[6, 6]" in first
     assert "numbers=[3, 3]" in second
+
+
+def test_a_step_is_added_before_the_next_call_if_the_one_after_it_is_moved():
+    found = explain_calls(
+        "desktop/share_for_a_moment", 'perform_action(application="www.example.org", action="Sheets")',
+        "check_updates()", 'start_sharing(application="Chat")', 'discard_changes(application="Editor")',
+        "list_open_applications()", "list_open_applications()", "check_updates()",
+    )  # fmt: skip
+    texts = [edit.text for edit in found.fix]
+    assert "Move call 5, list_open_applications(), to before call 3." in texts
+    assert "Call stop_sharing() before call 6." in texts
