@@ -1,4 +1,5 @@
-# Each command sets up what it needs: a virtual environment in .venv, by uv where it is there and by pip otherwise.
+# Each command sets up what it needs: a virtual environment in .venv. uv fills it in half a minute, and where uv cannot
+# be had or reaches no packages, pip does in some minutes.
 PYTHON ?= python3
 BIN := .venv/bin
 ready := .venv/.ready
@@ -6,6 +7,9 @@ BEGAN := $(shell date +%s)
 LOWEST := .venv-lowest
 LOWEST_CORE := --ignore tests/files/test_damage.py tests/cli tests/files tests/notation tests/scoring/test_paper.py tests/scoring/test_acceptance.py tests/scoring/test_against_brute_force.py
 LOWEST_EXTRAS := tests/runs/test_models.py tests/runs/test_inspect.py tests/runs/test_serve.py tests/report/test_report.py tests/testing/test_scout.py
+
+install_with_pip = $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check $(1)
+install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(install_with_pip)
 
 # Many tests start a Python of their own: where containers turn bytecode off, each would compile all modules anew.
 export PYTHONDONTWRITEBYTECODE :=
@@ -77,15 +81,10 @@ browser:
 
 $(ready): pyproject.toml constraints.txt tests/bfcl.txt hatch_build.py $(wildcard src/corepath/scoring/kernel.p*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "corepath needs Python 3.11 or later; say which with PYTHON=python3.12"; exit 1; }
-	@if command -v uv >/dev/null 2>&1; then \
-		uv venv --quiet --allow-existing --python $(PYTHON) .venv && \
-		uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[dev]' && \
-		uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --no-deps --requirement tests/bfcl.txt; \
-	else \
-		$(PYTHON) -m venv .venv && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps --requirement tests/bfcl.txt; \
-	fi
+	@$(PYTHON) -m venv --without-pip .venv
+	-@$(call install_with_pip,--constraint constraints.txt uv)
+	@$(call install,--constraint constraints.txt --editable '.[dev]' pip)
+	@$(call install,--constraint constraints.txt --no-deps --requirement tests/bfcl.txt)
 	@touch $(ready)
 
 clean:
