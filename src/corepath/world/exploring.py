@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from corepath.automaton.step import Kind, Position, begin, step
+from corepath.automaton.step import Kind, Position, Take, begin, step
 from corepath.errors import TaskError
 from corepath.notation import parser
 from corepath.notation.action import Action
@@ -38,12 +38,14 @@ Choose = Callable[[Position, int], Mapping[str, Any] | None]
 class Replay:
     """Executed calls with their results, and the states before and after them. `states[0]` is the start state.
 
-    `breaches` has the first policy of the task that each call breaks, by the call's index, if that is known.
+    `breaches` has the first policy of the task that each call breaks, by the call's index, if that is known. `take` takes the steps
+    of the calls, for those who remember them.
     """
 
     calls: tuple[Call, ...]
     states: tuple[Any, ...]
     breaches: Mapping[int, Rule] | None = None
+    take: Take = step
 
     @property
     def end(self) -> Any:
