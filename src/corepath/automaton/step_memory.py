@@ -50,5 +50,5 @@ def _identify(position: Position) -> Hashable:
     known = (id(position.automaton), position.state, position.done, position.index, position.errors)
     if not position.variables and not position.results:
         return known
-    results = tuple((action, repr(result)) for action, result in position.results.items())
-    return known, repr(position.variables), results
+    bound = (*position.variables.items(), *position.results.items())
+    return known, frozenset((name, repr(value)) for name, value in bound)

@@ -17,6 +17,7 @@ from corepath.scoring.score import score
 from corepath.task import Task
 from corepath.values import canonical
 from corepath.world.exploring import Replay, simulator_of
+from corepath.world.recall import Memo
 from corepath.world.state import encode_in_order
 
 MOST_CALLS: Final = 5_000
@@ -40,7 +41,7 @@ class Rehearsal:
 
     def __init__(self, task: Task) -> None:
         self._task, self._world, self._monitor = task, simulator_of(task), Monitor(task.policies)
-        self._steps = StepMemory()
+        self._steps, self.recall = StepMemory(), Memo()
         self._executed: dict[tuple[int, int], tuple[Any, Call, Executed]] = {}
         self._answered: dict[tuple[int, str, str], tuple[Any, Executed]] = {}
         self._calls: dict[str, Call] = {}
@@ -104,7 +105,7 @@ class Rehearsal:
         if found is None:
             run = zip(replayed.states, replayed.calls, replayed.states[1:], strict=False)
             breaches = {index: rule for index, rule in enumerate(self._judge(run)) if rule is not None}
-            known = Replay(replayed.calls, replayed.states, breaches, self._steps.step)
+            known = Replay(replayed.calls, replayed.states, breaches, self._steps.step, self.recall)
             scores = score(self._task, episode, scoring, replayed=known).to_dict()
             found = _remember(self._scores, key, (episode.calls, scores), MOST_EPISODES)  # their ids stay unique
         return found[1]

@@ -45,7 +45,7 @@ def find_causes(trace: Trace) -> dict[int, Cause]:
     position = trace.begin
     for real in trace.steps:
         # Until a step is inserted, both runs are the same.
-        taken, after = (real, advance(position, real)) if cause is None else trace.take(position, real.call)
+        taken, after = (real, trace.positions[real.index + 1]) if cause is None else trace.take(position, real.call)
         if real.kind is Kind.HARM and _comes_too_early(taken):
             repaired = _insert_skipped(position, taken, detours, trace.take)
             if repaired is not None:
@@ -75,13 +75,14 @@ def find_roots(trace: Trace) -> tuple[int, ...]:
     other harmful call is left out. A harmful call that the tool refused is assumed to succeed after the repair. A
     policy that an earlier harmful call broke too is the same mistake.
     """
-    if all(real.kind is not Kind.HARM for real in trace.steps):
+    first = next((real.index for real in trace.steps if real.kind is Kind.HARM), None)
+    if first is None:
         return ()
     found: list[int] = []
     broken: set[str | None] = set()
     detours: dict[tuple[int, int], _Detour] = {}
-    position = trace.begin
-    for real in trace.steps:
+    position = trace.positions[first]  # until then, both runs are the same
+    for real in trace.steps[first:]:
         refused = real.kind is Kind.HARM and real.call.failed and real.harm is not HarmKind.FAILED
         errors = "as_called" if refused else trace.begin.errors
         if position.errors != errors:
