@@ -132,7 +132,8 @@ def begin(automaton: Automaton, params: Mapping[str, Any] | None = None, errors:
 class Take(Protocol):
     """A function that takes steps: `step`, or one that remembers them."""
 
-    def __call__(self, position: Position, call: Call, breach: Breach | None = None, /) -> tuple[Step, Position]: ...
+    def __call__(self, position: Position, call: Call, breach: Breach | None = None, /) -> tuple[Step, Position]:
+        """Classify a call as `step` does."""
 
 
 def step(position: Position, call: Call, breach: Breach | None = None) -> tuple[Step, Position]:

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from corepath.automaton.step_memory import StepMemory
-from corepath.episode import Episode
 from corepath.notation.call import Call
 from corepath.rules.monitor import Memory, Monitor
 from corepath.rules.rule import Rule
@@ -41,7 +40,7 @@ class Rehearsal:
 
     def __init__(self, task: Task) -> None:
         self._task, self._world, self._monitor = task, simulator_of(task), Monitor(task.policies)
-        self._steps, self.recall = StepMemory(), Memo()
+        self._steps, self._recall = StepMemory(), Memo(MOST_CALLS)
         self._executed: dict[tuple[int, int], tuple[Any, Call, Executed]] = {}
         self._answered: dict[tuple[int, str, str], tuple[Any, Executed]] = {}
         self._calls: dict[str, Call] = {}
@@ -98,16 +97,20 @@ class Rehearsal:
             _, _, rule, memory = found
             yield rule
 
-    def score(self, episode: Episode, scoring: Scoring, replayed: Replay) -> Mapping[str, Any]:
-        """Score an episode whose calls were all executed here. The same calls with the same answer score the same."""
-        key = (*map(id, episode.calls), canonical(episode.answer), scoring)
+    def public(self, state: Any) -> Any:
+        """Return a state as JSON, without private fields."""
+        return self._recall(self._world.public, state)
+
+    def score(self, calls: tuple[Call, ...], answer: Any, scoring: Scoring, replayed: Replay) -> Mapping[str, Any]:
+        """Score calls that were all executed here. The same calls with the same answer score the same."""
+        key = (*map(id, calls), canonical(answer), scoring)
         found = self._scores.get(key)
         if found is None:
             run = zip(replayed.states, replayed.calls, replayed.states[1:], strict=False)
             breaches = {index: rule for index, rule in enumerate(self._judge(run)) if rule is not None}
-            known = Replay(replayed.calls, replayed.states, breaches, self._steps.step, self.recall)
-            scores = score(self._task, episode, scoring, replayed=known).to_dict()
-            found = _remember(self._scores, key, (episode.calls, scores), MOST_EPISODES)  # their ids stay unique
+            known = Replay(replayed.calls, replayed.states, breaches, self._steps.step, self._recall)
+            scores = score(self._task, calls, scoring, answer=answer, replayed=known).to_dict()
+            found = _remember(self._scores, key, (calls, scores), MOST_EPISODES)  # their ids stay unique
         return found[1]
 
 

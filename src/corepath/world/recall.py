@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 V = TypeVar("V")
-
-MOST_RECALLED: Final = 5_000
-"""The most values that are remembered."""
 
 
 class Recall(Protocol):
     """A function that returns what another function returns for some objects: `compute`, or one that remembers it."""
 
-    def __call__(self, function: Callable[..., V], *objects: Any) -> V: ...
+    def __call__(self, function: Callable[..., V], *objects: Any) -> V:
+        """Return what `function` returns for these objects."""
 
 
 def compute(function: Callable[..., V], *objects: Any) -> V:
@@ -23,9 +21,13 @@ def compute(function: Callable[..., V], *objects: Any) -> V:
 
 
 class Memo:
-    """Remembers what functions return. Objects are told apart by identity, so they must be the same ones again."""
+    """Remembers at most `most` values that functions returned.
 
-    def __init__(self) -> None:
+    Objects are told apart by identity, so they must be the same ones again.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
         self._known: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]] = {}
 
     def __call__(self, function: Callable[..., V], *objects: Any) -> V:
@@ -34,7 +36,7 @@ class Memo:
         found = self._known.get(key)
         if found is None:
             value = function(*objects)
-            if len(self._known) >= MOST_RECALLED:
+            if len(self._known) >= self._most:
                 self._known.clear()
             found = self._known[key] = (value, objects)  # with the objects, their ids stay unique
         remembered: V = found[0]
