@@ -11,7 +11,7 @@ import pytest
 
 import corepath.scoring
 from corepath.batch import coded
-from corepath.scoring import arrays, metrics, prefix_criticality
+from corepath.scoring import alignment, arrays, metrics, prefix_criticality
 
 
 @cache
@@ -29,5 +29,5 @@ def plain_kernel() -> ModuleType:
 def leave_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Score with the kernel as plain Python."""
     monkeypatch.setattr(arrays, "COMPILED", False)
-    for module in (metrics, prefix_criticality, coded):
+    for module in (alignment, metrics, prefix_criticality, coded):
         monkeypatch.setattr(module, "kernel", plain_kernel())

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from corepath import Session, Task, World, play
+from corepath.automaton import step_memory
 from corepath.files.episodes import episode_json
 from corepath.files.lookup import all_sources
 from corepath.notation.call import Call
@@ -20,7 +21,7 @@ from corepath.rules.monitor import Monitor, find_breaches
 from corepath.scoring.options import PAPER
 from corepath.world.exploring import replay
 
-TASKS = ("farm/threshold", "communication/only_the_cleared", "crud/hand_over")
+TASKS = ("farm/threshold", "communication/only_the_cleared", "crud/hand_over", "computations/two_diagonals")
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +54,10 @@ def test_forgetting_changes_nothing(tasks, monkeypatch):
     for task in tasks:
         rehearsal_of.cache_clear()
         remembered = played(task)
-        for module, name in ((rehearsal, "MOST_CALLS"), (rehearsal, "MOST_EPISODES"), (monitor, "MOST_CACHED")):
-            monkeypatch.setattr(module, name, 1)
+        for name in ("MOST_CALLS", "MOST_EPISODES"):
+            monkeypatch.setattr(rehearsal, name, 1)
+        monkeypatch.setattr(monitor, "MOST_CACHED", 1)
+        monkeypatch.setattr(step_memory, "MOST_STEPS", 1)
         rehearsal_of.cache_clear()
         assert played(task) == remembered
         monkeypatch.undo()
@@ -63,13 +66,16 @@ def test_forgetting_changes_nothing(tasks, monkeypatch):
 def test_what_is_remembered_is_bounded(tasks, monkeypatch):
     monkeypatch.setattr(rehearsal, "MOST_CALLS", 20)
     monkeypatch.setattr(rehearsal, "MOST_EPISODES", 5)
+    monkeypatch.setattr(step_memory, "MOST_STEPS", 20)
     rehearsal_of.cache_clear()
     played(tasks[0])
     known = vars(rehearsal_of(tasks[0]))
     sizes = {name: len(value) for name, value in known.items() if isinstance(value, dict)}
-    assert sizes.keys() == {"_executed", "_states", "_judged", "_scores"}
+    assert sizes.keys() == {"_executed", "_answered", "_calls", "_states", "_judged", "_scores"}
     assert max(sizes.values()) <= 20
     assert sizes["_scores"] <= 5
+    for memory in (known["_steps"], known["_recall"]):
+        assert max(len(value) for value in vars(memory).values() if isinstance(value, dict)) <= 20
 
 
 @dataclass
@@ -113,6 +119,24 @@ def test_states_that_differ_in_the_order_of_keys_are_not_the_same():
             state = known.execute(state, Call("put", {"book": book}))[2]
         listed.append(known.execute(state, Call("list_books"))[0].result)
     assert listed == [["a", "b"], ["b", "a"]]
+
+
+def test_equal_calls_in_different_states_are_one_object_only_if_they_got_the_same_answer():
+    task, _ = shelf_task()
+    known = rehearsal_of(task)
+    list_books, put = Call("list_books"), Call("put", {"book": "a"})
+    before = known.execute(task.start, list_books)[0]
+    shelf = known.execute(task.start, put)[2]
+    after = known.execute(shelf, list_books)[0]
+    assert (before.result, after.result) == ([], ["a"])
+    assert known.execute(task.start, put)[0] is known.execute(shelf, Call("put", {"book": "a"}))[0]
+
+
+def test_calls_that_differ_only_in_the_type_of_a_number_are_not_the_same():
+    task, _ = shelf_task()
+    known = rehearsal_of(task)
+    sent = [known.execute(task.start, Call("put", {"book": book}))[0].arguments["book"] for book in (1, 1.0, True)]
+    assert list(map(repr, sent)) == ["1", "1.0", "True"]
 
 
 def test_only_built_in_agents_remember_calls():

@@ -53,6 +53,7 @@ class Automaton:
     procedure: Procedure | None = field(default=None, compare=False, repr=False)
     _compiled: GoldenGraph | None = field(default=None, compare=False, repr=False)
     _graphs: dict[int, GoldenGraph | None] = field(default_factory=dict, compare=False, repr=False)
+    _due: dict[int, tuple[int, ...]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @classmethod
     def from_procedure(
@@ -199,7 +200,11 @@ class Automaton:
 
     def due(self, state: int) -> tuple[int, ...]:
         """Return the symbols that are progress in `state`."""
-        return tuple(symbol for symbol, target in self.delta[state].items() if target != state)
+        found = self._due.get(state)
+        if found is None:
+            found = tuple(symbol for symbol, target in self.delta[state].items() if target != state)
+            self._due[state] = found
+        return found
 
     def loops(self, state: int) -> tuple[int, ...]:
         """Return the symbols that are self-loops in `state`."""

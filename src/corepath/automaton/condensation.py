@@ -9,7 +9,7 @@ from typing import Any
 
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.harm import Breach
-from corepath.automaton.step import Errors, Kind, Position, Step, Token, begin, step
+from corepath.automaton.step import Errors, Kind, Position, Step, Take, Token, begin, step
 from corepath.notation.call import Call
 
 
@@ -33,11 +33,24 @@ class Path:
 
 @dataclass(frozen=True)
 class Trace:
-    """All steps of a run, with the positions before the first step and after the last step."""
+    """All steps of a run, with the position before each step and the position at the end.
 
-    begin: Position
+    `take` takes further steps as those of the run were taken.
+    """
+
     steps: tuple[Step, ...]
-    end: Position
+    positions: tuple[Position, ...]
+    take: Take = step
+
+    @property
+    def begin(self) -> Position:
+        """The position before the first step."""
+        return self.positions[0]
+
+    @property
+    def end(self) -> Position:
+        """The position after the last step."""
+        return self.positions[-1]
 
     @property
     def automaton(self) -> Automaton:
@@ -77,15 +90,18 @@ def trace_calls(
     params: Mapping[str, Any] | None = None,
     errors: Errors = "no_effect",
     breaches: Mapping[int, Breach] | None = None,
+    take: Take = step,
 ) -> Trace:
     """Run the automaton on all calls.
 
     `params` holds initial values for variables. `errors` says how failed calls count. `breaches` holds the policies
-    that calls break, keyed by the call's index.
+    that calls break, keyed by the call's index. `take` takes the steps.
     """
-    first = position = begin(automaton, params, errors)
+    position = begin(automaton, params, errors)
     steps: list[Step] = []
+    positions = [position]
     for call in calls:
-        taken, position = step(position, call, breaches.get(position.index) if breaches else None)
+        taken, position = take(position, call, breaches.get(position.index) if breaches else None)
         steps.append(taken)
-    return Trace(first, tuple(steps), position)
+        positions.append(position)
+    return Trace(tuple(steps), tuple(positions), take)

@@ -134,6 +134,26 @@ def flat_form(automaton: Automaton) -> FlatAutomaton:
     return found
 
 
+def flat_graph(graph: GoldenGraph) -> array[int]:
+    """Return the nodes and edges of a golden graph as an array, without any states. It is cached."""
+    known = vars(graph)
+    if "_flat" not in known:
+        parts = [(), (), (), (), (), (), *_flatten_graph(graph), (), (), ()]
+        known["_flat"] = _join([0, len(graph.edges), graph.start, graph.longest, 0], parts, [False, True])
+    found: array[int] = known["_flat"]
+    return found
+
+
+def _flatten_graph(graph: GoldenGraph) -> tuple[Iterable[int], Iterable[int], Iterable[int]]:
+    """Return where the incoming edges of each node begin, which nodes are accepting, and the edges."""
+    incoming = graph.incoming
+    return (
+        accumulate(map(len, incoming), initial=0),
+        [node in graph.accepting for node in range(len(graph.edges))],
+        [number for into in incoming for edge in into for number in edge],
+    )
+
+
 def kind_of(mark: int) -> HarmKind:
     """Return the kind of harm that the kernel marked a call with."""
     return tuple(HarmKind)[mark - 2]
@@ -145,7 +165,6 @@ def _flatten(automaton: Automaton) -> array[int]:
     every = automaton.rule == "acyclic"
     whole = every and golden.size <= MOST_EDGES
     loops = [automaton.loops(state) for state in states] if whole else []
-    incoming = golden.incoming if whole else ()
     anywhere = bool(automaton.alphabet.other_loops)
     paths = list(golden.paths()) if every and golden.count <= MOST_LISTED else []
     parts: list[Iterable[int]] = [
@@ -155,9 +174,7 @@ def _flatten(automaton: Automaton) -> array[int]:
         accumulate(map(len, loops), initial=0),
         [anywhere or bool(own) for own in loops],
         [symbol for own in loops for symbol in own],
-        accumulate(map(len, incoming), initial=0),
-        [node in golden.accepting for node in range(len(golden.edges))] if whole else (),
-        [number for into in incoming for edge in into for number in edge],
+        *(_flatten_graph(golden) if whole else ([0], (), ())),
         _reached_lengths(golden),
         accumulate(map(len, paths), initial=0),
         [symbol for path in paths for symbol in path],

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, Protocol
 
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.harm import Breach, HarmKind, kind_of_harm
@@ -55,7 +56,7 @@ class Step:
     is_try: bool = False
     """Whether the call failed and is taken as a try of a step that is due."""
 
-    @property
+    @cached_property
     def token(self) -> Token:
         """The step's token in the condensed path: its action's symbol, or the call if it fits no action."""
         return unknown_token(self.call) if self.symbol is None else self.symbol
@@ -126,6 +127,13 @@ def begin(automaton: Automaton, params: Mapping[str, Any] | None = None, errors:
     `params` holds initial values for variables. `errors` says how failed calls count.
     """
     return Position(automaton, automaton.start, dict(params or {}), errors=errors)
+
+
+class Take(Protocol):
+    """A function that takes steps: `step`, or one that remembers them."""
+
+    def __call__(self, position: Position, call: Call, breach: Breach | None = None, /) -> tuple[Step, Position]:
+        """Classify a call as `step` does."""
 
 
 def step(position: Position, call: Call, breach: Breach | None = None) -> tuple[Step, Position]:

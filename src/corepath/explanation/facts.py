@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from corepath.automaton.automaton import Automaton
-from corepath.automaton.step import Kind, Position, Step, advance
+from corepath.automaton.step import Kind, Position, Step
 from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.sentences import MOST_LISTED, join, times_text
@@ -85,13 +85,10 @@ class Facts:
         """Whether the final state or the responses are known to be wrong."""
         return self.score.state_match is False or self.score.response_match is False
 
-    @cached_property
+    @property
     def positions(self) -> tuple[Position, ...]:
         """The position before each call, followed by the position at the end."""
-        positions = [self.score.trace.begin]
-        for step in self.steps:
-            positions.append(advance(positions[-1], step))
-        return tuple(positions)
+        return self.score.trace.positions
 
     def scope(self, index: int) -> Scope:
         """Return the variables and results that are known before call `index`."""

@@ -21,6 +21,7 @@ from corepath.files.validation import episode_problems, version_problem
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.message import Message
 from corepath.values import parse_json
+from corepath.world.recall import Recall
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ def load_episodes(path: str | Path) -> list[Episode]:
     return [line.episode for line in lines if line.episode]
 
 
-def episode_json(episode: Episode) -> str:
-    """Return the episode as one line of JSON."""
+def episode_json(episode: Episode, recall: Recall | None = None) -> str:
+    """Return the episode as one line of JSON. `recall` remembers the text of calls that come again."""
     record: dict[str, Any] = {"version": VERSION, "task": episode.task}
     optional = {
         "agent": episode.agent,
@@ -71,7 +72,18 @@ def episode_json(episode: Episode) -> str:
     }
     record |= {name: value for name, value in optional.items() if value is not None}
     record |= free_record(episode)
+    if recall is not None:
+        calls = ", ".join(recall(_call_json, call) for call in episode.calls)
+        return f'{_encode(record)[:-1]}, "calls": [{calls}]}}'
     record["calls"] = list(map(_call_record, episode.calls))
+    return _encode(record)
+
+
+def _call_json(call: Call) -> str:
+    return _encode(_call_record(call))
+
+
+def _encode(record: Mapping[str, Any]) -> str:
     try:
         return _ENCODER.encode(record)
     except RecursionError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from corepath.values import canonical, key_text, to_notation, tool_text
@@ -62,7 +63,12 @@ class Call:
         """Whether the arguments are something other than a JSON object."""
         return type(self.arguments) is not dict and not isinstance(self.arguments, Mapping)
 
-    @property
+    @cached_property
+    def text(self) -> str:
+        """The tool, the arguments and the result as canonical JSON: all that a rule sees of a call, but its time."""
+        return canonical([self.tool, self.arguments, self.result, self.failed])
+
+    @cached_property
     def label(self) -> str:
         """The tool and its arguments for display, shortened if they are long."""
         if self.malformed:

@@ -62,17 +62,20 @@ def record_episode(
 
     `ended` says how the episode ended. `more` holds additional fields to record.
     """
-    record = {"ended": ended, **(more or {}), **session.notes, "state": session.state}
+    task, calls, replayed = session.task, tuple(session.calls), session.replayed
+    if session.rehearsed:
+        rehearsal = rehearsal_of(task)
+        state, scores = rehearsal.public(replayed.end), rehearsal.score(calls, answer, scoring, replayed)
+    else:
+        state, scores = session.state, score(task, calls, scoring, answer=answer, replayed=replayed).to_dict()
+    record = {"ended": ended, **(more or {}), **session.notes, "state": state}
     if session.clock is not None:
         record["seconds"] = session.seconds
-    episode = Episode(
-        session.task.id, tuple(session.calls), agent, epoch, answer=answer, messages=tuple(session.messages),
-        seed=seed, fingerprint=fingerprint(session.task), **typed_fields(record),
+    known = {**typed_fields(record), "scoring": scoring.recorded, "scores": scores}
+    return Episode(
+        task.id, calls, agent, epoch, answer=answer, messages=tuple(session.messages), seed=seed,
+        fingerprint=fingerprint(task), **known,
     )  # fmt: skip
-    if not session.rehearsed:
-        return rescore(session.task, episode, scoring, session.replayed)
-    scores = rehearsal_of(session.task).score(episode, scoring, session.replayed)
-    return replace(episode, scoring=scoring.recorded, scores=scores)
 
 
 def rescore(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
-from corepath.episode import Episode
+from corepath.automaton.step_memory import StepMemory
 from corepath.notation.call import Call
 from corepath.rules.monitor import Memory, Monitor
 from corepath.rules.rule import Rule
@@ -16,6 +16,7 @@ from corepath.scoring.score import score
 from corepath.task import Task
 from corepath.values import canonical
 from corepath.world.exploring import Replay, simulator_of
+from corepath.world.recall import Memo
 from corepath.world.state import encode_in_order
 
 MOST_CALLS: Final = 5_000
@@ -39,50 +40,77 @@ class Rehearsal:
 
     def __init__(self, task: Task) -> None:
         self._task, self._world, self._monitor = task, simulator_of(task), Monitor(task.policies)
-        self._executed: dict[tuple[int, str, str], tuple[Any, Executed]] = {}
+        self._steps, self._recall = StepMemory(), Memo(MOST_CALLS)
+        self._executed: dict[tuple[int, int], tuple[Any, Call, Executed]] = {}
+        self._answered: dict[tuple[int, str, str], tuple[Any, Executed]] = {}
+        self._calls: dict[str, Call] = {}
         self._states: dict[str, Any] = {}
-        self._judged: dict[tuple[Memory, int], tuple[Call, Rule | None, Memory]] = {}
+        self._judged: dict[tuple[Memory, int, int], tuple[Any, Call, Rule | None, Memory]] = {}
         self._scores: dict[tuple[Any, ...], tuple[tuple[Call, ...], Mapping[str, Any]]] = {}
 
     def execute(self, state: Any, call: Call) -> Executed:
         """Execute a call in a state. Equal outcomes are the same objects, as long as they are remembered."""
-        key = (id(state), call.tool, repr(call.arguments))
+        key = (id(state), id(call))
         found = self._executed.get(key)
         if found is None:
-            sent = Call(call.tool, call.arguments)
-            answered, after = self._world.answer(state, sent)
+            done = self._answer(state, call)
+            found = _remember(self._executed, key, (state, call, done), MOST_CALLS)  # with them their ids stay unique
+        return found[2]
+
+    def _answer(self, state: Any, call: Call) -> Executed:
+        key = (id(state), call.tool, repr(call.arguments))
+        found = self._answered.get(key)
+        if found is None:
+            answered, after = self._world.answer(state, Call(call.tool, call.arguments))
             after = _remember(self._states, encode_in_order(after), after, MOST_CALLS)
-            done = replace(answered, arguments=sent.arguments), answered, after
-            found = _remember(self._executed, key, (state, done), MOST_CALLS)  # with the state its id stays unique
+            sent = replace(answered, arguments=call.arguments)
+            done = self._share(sent), self._share(answered), after
+            found = _remember(self._answered, key, (state, done), MOST_CALLS)
         return found[1]
+
+    def _share(self, call: Call) -> Call:
+        """Return the first executed call that is equal to this one."""
+        return _remember(self._calls, encode_in_order(call), call, MOST_CALLS)
 
     def complies(self, calls: Iterable[Call]) -> bool:
         """Whether none of these calls, from the start state on, breaks a policy."""
-        return all(rule is None for rule in self._judge(calls))
+        return all(rule is None for rule in self._judge(self._run(calls)))
 
-    def _judge(self, calls: Iterable[Call]) -> Iterator[Rule | None]:
-        """Yield the first policy that each call breaks, or None. The first call is made in the start state."""
-        state, memory = self._task.start, self._monitor.begin()
+    def _run(self, calls: Iterable[Call]) -> Iterator[tuple[Any, Call, Any]]:
+        """Execute calls, and yield each with the states before and after it."""
+        state = self._task.start
         for call in calls:
-            _, done, after = self.execute(state, call)
-            found = self._judged.get((memory, id(done)))
-            if found is None:
-                broken, reached = self._monitor.observe(memory, done, state, after)
-                judged = (done, broken[0] if broken else None, reached)
-                found = _remember(self._judged, (memory, id(done)), judged, MOST_CALLS)
-            _, rule, memory = found
-            yield rule
+            _, answered, after = self.execute(state, call)
+            yield state, answered, after
             state = after
 
-    def score(self, episode: Episode, scoring: Scoring, replayed: Replay) -> Mapping[str, Any]:
-        """Score an episode whose calls were all executed here. The same calls with the same answer score the same."""
-        key = (*map(id, episode.calls), canonical(episode.answer), scoring)
+    def _judge(self, run: Iterable[tuple[Any, Call, Any]]) -> Iterator[Rule | None]:
+        """Yield the first policy that each executed call breaks, or None. Calls have the states before and after."""
+        memory = self._monitor.begin()
+        for state, call, after in run:
+            key = (memory, id(state), id(call))
+            found = self._judged.get(key)
+            if found is None:
+                broken, reached = self._monitor.observe(memory, call, state, after)
+                judged = (state, call, broken[0] if broken else None, reached)  # the first two keep their ids unique
+                found = _remember(self._judged, key, judged, MOST_CALLS)
+            _, _, rule, memory = found
+            yield rule
+
+    def public(self, state: Any) -> Any:
+        """Return a state as JSON, without private fields."""
+        return self._recall(self._world.public, state)
+
+    def score(self, calls: tuple[Call, ...], answer: Any, scoring: Scoring, replayed: Replay) -> Mapping[str, Any]:
+        """Score calls that were all executed here. The same calls with the same answer score the same."""
+        key = (*map(id, calls), canonical(answer), scoring)
         found = self._scores.get(key)
         if found is None:
-            breaches = {index: rule for index, rule in enumerate(self._judge(episode.calls)) if rule is not None}
-            known = replace(replayed, breaches=breaches)
-            scores = score(self._task, episode, scoring, replayed=known).to_dict()
-            found = _remember(self._scores, key, (episode.calls, scores), MOST_EPISODES)  # their ids stay unique
+            run = zip(replayed.states, replayed.calls, replayed.states[1:], strict=False)
+            breaches = {index: rule for index, rule in enumerate(self._judge(run)) if rule is not None}
+            known = Replay(replayed.calls, replayed.states, breaches, self._steps.step, self._recall)
+            scores = score(self._task, calls, scoring, answer=answer, replayed=known).to_dict()
+            found = _remember(self._scores, key, (calls, scores), MOST_EPISODES)  # their ids stay unique
         return found[1]
 
 

@@ -19,7 +19,6 @@ from corepath.rules.event import Event, Mark, bind
 from corepath.rules.rule import Eventually, Never, Rule
 from corepath.rules.segments import make_watch
 from corepath.rules.watch import Watch, is_forbidden
-from corepath.values import canonical
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -80,10 +79,9 @@ class Monitor:
         concerned = self._concerned(call.tool)
         if not concerned:
             return [], replace(memory, calls=memory.calls + 1) if self._has_windows else memory
-        text = canonical([call.tool, call.arguments, call.result, call.failed])
-        step = None if self._has_windows else self._steps.get((memory, text))
+        step = None if self._has_windows else self._steps.get((memory, call.text))
         if step is None:
-            step = self._take(memory, call, text)
+            step = self._take(memory, call)
         broken, in_some_states, reached = step
         if in_some_states:
             broken = sorted([*broken, *(place for place in in_some_states if self._forbids(place, state, after))])
@@ -93,8 +91,8 @@ class Monitor:
         rule = self.policies[place]
         return isinstance(rule, Never) and is_forbidden(rule, state, after)
 
-    def _take(self, memory: Memory, call: Call, text: str) -> _Step:
-        """Let the watches see a call. `text` identifies the call and its result."""
+    def _take(self, memory: Memory, call: Call) -> _Step:
+        """Let the watches see a call."""
         number = memory.calls + 1
         event = Event(call, Mark(number - 1, number, call.time), number)
         watches, keys = list(memory.watches), list(memory.keys)
@@ -105,16 +103,16 @@ class Monitor:
             if isinstance(rule, Never) and _depends_on_state(rule):
                 in_some_states += [place] if _fits(rule, event) else []
                 continue
-            breaks, watches[place], keys[place] = self._let_see(place, memory, event, text)
+            breaks, watches[place], keys[place] = self._let_see(place, memory, event, call.text)
             broken += [place] if breaks else []
         reached = Memory(tuple(watches), tuple(keys), number)
         if self._has_windows:  # the place and the time of the call count too
             return broken, in_some_states, reached
         reached = self._memories.get(reached) or _cache(self._memories, reached, reached)
-        return _cache(self._steps, (memory, text), (tuple(broken), tuple(in_some_states), reached))
+        return _cache(self._steps, (memory, call.text), (tuple(broken), tuple(in_some_states), reached))
 
     def _let_see(self, place: int, memory: Memory, event: Event, text: str) -> _Outcome:
-        """Let the watch at `place` see an event."""
+        """Let the watch at `place` see an event. `text` identifies the call and its result."""
         if _has_window(self.policies[place]):
             return _see(memory.watches[place], event)
         key = (place, memory.keys[place], text)

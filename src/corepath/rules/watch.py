@@ -68,10 +68,8 @@ class Watch(ABC):
 
     def fork(self) -> Self:
         """Return a copy that can see other events."""
-        made = copy(self)
-        for name, value in vars(self).items():
-            if name.startswith("_"):
-                setattr(made, name, _fork(value))
+        made = object.__new__(type(self))
+        vars(made).update({name: _fork(one) if name.startswith("_") else one for name, one in vars(self).items()})
         return made
 
     def _bind(self, pattern: Any, event: Event, *, failed: bool = False) -> dict[str, Any] | None:

@@ -23,6 +23,7 @@ from corepath.files.episodes import EpisodeLine, episode_json, read_episodes
 from corepath.runs.episode_check import episode_error
 from corepath.runs.manifest import FORMAT, VERSION, read_manifest
 from corepath.runs.redaction import Redaction
+from corepath.world.recall import Recall
 
 MANIFEST: Final = "manifest.json"
 EPISODES: Final = "episodes.jsonl"
@@ -115,24 +116,24 @@ class RunFolder:
                 self._file = None
             os.close(lock)
 
-    def append(self, *episodes: Episode) -> None:
-        """Append finished episodes.
+    def append(self, *episodes: Episode, recall: Recall | None = None) -> None:
+        """Append finished episodes. `recall` remembers the text of calls that come again.
 
         Once this method returns, the episodes are safe even if the process is killed.
         """
         assert self._file is not None, "append inside `with folder.writing()`"
-        data = b"".join(self.line(episode) for episode in episodes)
-        before = os.fstat(self._file).st_size
+        data = b"".join(self.line(episode, recall) for episode in episodes)
+        written = 0
         try:
-            while data:
-                data = data[os.write(self._file, data) :]
-        except OSError:
-            os.ftruncate(self._file, before)  # or the next episode would be appended to a partial line
+            while written < len(data):
+                written += os.write(self._file, data[written:])
+        except OSError:  # the next episode must not be appended to a partial line
+            os.ftruncate(self._file, os.fstat(self._file).st_size - written)
             raise
 
-    def line(self, episode: Episode) -> bytes:
+    def line(self, episode: Episode, recall: Recall | None = None) -> bytes:
         """Return the line to write for an episode."""
-        text = episode_json(episode)
+        text = episode_json(episode, recall)
         if self.redact is not None:
             text = json.dumps(self.redact(json.loads(text)))
         return text.encode() + b"\n"

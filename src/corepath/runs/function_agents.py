@@ -28,12 +28,15 @@ from corepath.play.play import play
 from corepath.runs.folder import Key, RunFolder
 from corepath.runs.plan import Plan
 from corepath.scoring.options import Scoring
+from corepath.world.recall import Memo
 
 PATIENCE: Final = 10.0
 """How many seconds worker processes have to finish their current episode when the run stops."""
 
 MOST_OF_JOB: Final = 500
 """The most episodes of a job. A process keeps the episodes of its job in memory until the job is done."""
+MOST_TEXTS: Final = 1_000
+"""The most calls whose text is remembered, since built-in agents make the same calls again and again."""
 JOBS_AHEAD: Final = 2
 """How many jobs of each process are handed out before their episodes are written."""
 
@@ -68,9 +71,10 @@ def play_function_agents(
     ]
     workers = min(jobs or os.cpu_count() or 1, len(work))
     batches = _play_in_processes(work, workers, folder) if workers > 1 else _play_here(work)
+    recall = Memo(MOST_TEXTS)
     with closing(batches):  # ends the processes at once if writing fails or is interrupted
         for episodes in batches:
-            folder.append(*episodes)
+            folder.append(*episodes, recall=recall)
             for episode in episodes:
                 on_episode(episode)
 

@@ -17,15 +17,21 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Final, NamedTuple
 
+from corepath.automaton.flat import flat_graph
 from corepath.automaton.golden_paths import GoldenGraph
 from corepath.automaton.step import Token
-from corepath.scoring.columns import Column, Weights, first_column, index_tokens, next_column
+from corepath.scoring import kernel
+from corepath.scoring.arrays import numbers, zeros
+from corepath.scoring.columns import Column, Weights, first_column
 from corepath.scoring.edit_search import EditSearch, Link
 
 MIN_CELLS_TO_SEARCH: Final = 5_000
 """If the columns have more cells than this, the search by number of edits runs first."""
 MOST_EDGES: Final = 20_000
 """The most edges that the search looks at before it gives up and columns are used instead."""
+
+_UNKNOWN: Final = -2
+"""Stands for every call that fits no action. No symbol of a golden graph equals it, not even `OTHER`."""
 
 
 class Pair(NamedTuple):
@@ -113,6 +119,22 @@ def _empty_prefix(n: int) -> Prefix:
     )
 
 
+class _Columns(NamedTuple):
+    """The columns of the nodes that are reachable from the start.
+
+    `costs` has them one after the other, with `width` cells each, without the offset described in `columns`.
+    """
+
+    costs: Sequence[int]
+    live: Sequence[int]
+    """Whether each node is reachable."""
+    width: int
+
+    def cost(self, node: int, used: int) -> int:
+        """Return the lowest cost of aligning the first `used` tokens of x with any path that leads to `node`."""
+        return self.costs[node * self.width + used]
+
+
 class _Optimum(NamedTuple):
     """The reference with the lowest alignment cost under `weights`.
 
@@ -122,7 +144,7 @@ class _Optimum(NamedTuple):
 
     distance: int
     length: int
-    columns: list[Column | None]
+    columns: _Columns
     node: int
     weights: Weights
 
@@ -163,42 +185,31 @@ def _solve_round(
     scale = longest + 1
     weights = Weights(edge=(b - a) * scale - 1, hit=-a * scale - 1, drop=b * scale)
     columns, node = _columns(graph, x, prefix.column(weights), weights)
-    value = (columns[node] or [])[-1] + weights.drop * len(x)
+    value = columns.cost(node, len(x))
     length = -value % scale
     distance = ((value + length) // scale + a * length) // b
     return _Optimum(distance, length, columns, node, weights)
 
 
-def _columns(
-    graph: GoldenGraph | None, x: Sequence[Token], first: Column, weights: Weights
-) -> tuple[list[Column | None], int]:
-    """Compute a Levenshtein column for each node that is reachable from the start.
+def _columns(graph: GoldenGraph | None, x: Sequence[Token], first: Column, weights: Weights) -> tuple[_Columns, int]:
+    """Compute a Levenshtein column for each node that is reachable from the start, whose column is `first`.
 
-    Returns the columns, and the accepting node with the lowest cost of aligning all of x. The column of an unreachable
-    node is None.
+    Returns the columns, and the accepting node with the lowest cost of aligning all of x.
     """
+    width = len(x) + 1
+    costs = [cell + weights.drop * used for used, cell in enumerate(first)]
     if graph is None:
-        return [first], 0
-    indexes = index_tokens(x)
-    columns: list[Column | None] = [None] * len(graph.edges)
-    columns[graph.start] = first
-    best = -1
-    lowest = 0
-    for node in range(graph.start, len(graph.edges)):
-        if node != graph.start:
-            before = [
-                (column, indexes.get(symbol, ()))
-                for earlier, symbol in graph.incoming[node]
-                if (column := columns[earlier]) is not None
-            ]
-            if not before:
-                continue
-            columns[node] = next_column(before, weights)
-        if node in graph.accepting:
-            last = columns[node][-1]  # type: ignore[index]
-            if best < 0 or last < lowest:
-                best, lowest = node, last
-    return columns, best
+        return _Columns(costs, [1], width), 0
+    size, start = len(graph.edges), graph.start
+    table, live = zeros(size * width), zeros(size)
+    table[start * width : (start + 1) * width] = numbers(costs)
+    tokens = numbers([token if isinstance(token, int) else _UNKNOWN for token in x])
+    kernel.follow_graph(
+        flat_graph(graph), start, tokens, 0, len(x), weights.edge, weights.hit, weights.drop, table, live
+    )
+    columns = _Columns(table, live, width)
+    ends = (node for node in range(start, size) if node in graph.accepting and live[node])
+    return columns, min(ends, key=lambda node: columns.cost(node, len(x)))
 
 
 def _trace_back(
@@ -245,17 +256,15 @@ def _edge_back(graph: GoldenGraph, x: Sequence[Token], best: _Optimum, node: int
     Returns None if the best alignment deletes the last of these tokens instead.
     """
     columns, weights = best.columns, best.weights
-    column = columns[node] or []
-    cost = column[used]
-    deleted = used > 0 and column[used - 1] == cost
+    cost = columns.cost(node, used)
+    deleted = used > 0 and columns.cost(node, used - 1) + weights.drop == cost
     for earlier, symbol in graph.incoming[node]:
-        before = columns[earlier]
-        if before is None:
+        if not columns.live[earlier]:
             continue
         if used:
             price = weights.hit if x[used - 1] == symbol else weights.edge
-            if before[used - 1] + price - weights.drop == cost:
+            if columns.cost(earlier, used - 1) + price == cost:
                 return _EdgeBack(earlier, symbol, consumes=True)
-        if not deleted and before[used] + weights.edge == cost:
+        if not deleted and columns.cost(earlier, used) + weights.edge == cost:
             return _EdgeBack(earlier, symbol, consumes=False)
     return None

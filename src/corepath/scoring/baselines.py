@@ -22,6 +22,7 @@ from corepath.task import Simulator, Task
 from corepath.values import canonical, equal
 from corepath.world.examples import arguments_at, settled_part
 from corepath.world.exploring import MOST_PAIRS, Choose, Explored, Node, Replay, explore, replay, simulator_of
+from corepath.world.recall import Recall
 
 MOST_KEPT: Final = 200
 """The most explorations that are cached per task, and the most matches with responses per exploration."""
@@ -38,11 +39,19 @@ def baselines(
     world = simulator_of(task)
     run = replay(task, calls) if replayed is None else replayed
     done = [call for call in run.calls if not call.failed]
-    references = _references(task, done, params or {})
+    references = _references(task, done, params or {}, run.recall)
     if not references.explored.whole:
         return None, None
-    state = canonical(world.public(run.end)) in references.ends
-    return state, references.match_responses(canonical(call.result) for call in done)
+    state = run.recall(_state_text, world, run.end) in references.ends
+    return state, references.match_responses(run.recall(_result_text, call) for call in done)
+
+
+def _state_text(world: Simulator, state: Any) -> str:
+    return canonical(world.public(state))
+
+
+def _result_text(call: Call) -> str:
+    return canonical(call.result)
 
 
 class _References:
@@ -51,10 +60,10 @@ class _References:
     def __init__(self, world: Simulator, explored: Explored) -> None:
         self.explored = explored
         accepted = (node for node in explored.nodes if node.position.accepted)
-        self.ends = {canonical(world.public(node.state)) for node in accepted}
+        self.ends = {_state_text(world, node.state) for node in accepted}
         self._steps: dict[int, list[tuple[str, Node]]] = defaultdict(list)
         for edge in explored.edges:
-            self._steps[id(edge.node)].append((canonical(edge.call.result), edge.after))
+            self._steps[id(edge.node)].append((_result_text(edge.call), edge.after))
         self._texts = {text for steps in self._steps.values() for text, _ in steps}
         self._matched: dict[frozenset[tuple[str, int]], bool | None] = {}
 
@@ -90,14 +99,14 @@ class _References:
         return False
 
 
-def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> _References:
+def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any], recall: Recall) -> _References:
     """Execute the golden paths. Each step uses the arguments of the agent's matching call, or example arguments.
 
     The agent's arguments are ignored if they equal the example arguments, so more episodes share a cached result.
     """
     settled, bound = {}, {}
     for step in _open_steps(task):
-        own = step.collect_arguments(done)
+        own = step.collect_arguments(done, recall)
         if own and step.bound:
             bound[step.symbol] = own
         elif own and not equal(own[0], step.example):
@@ -142,16 +151,23 @@ class _OpenStep:
     bound: bool
     example: Any
 
-    def collect_arguments(self, done: Sequence[Call]) -> list[Any]:
+    def collect_arguments(self, done: Sequence[Call], recall: Recall) -> list[Any]:
         """Return the distinct arguments from the agent's calls that may fit this step."""
-        own = [call.arguments for call in done if call.tool == self.tool]
-        fitting = [arguments for arguments in own if self.may_be.matches(arguments, Scope())]
+        fitting = [call for call in done if call.tool == self.tool and recall(self.may_fit, call)]
         if len(fitting) < 2:
-            return fitting
+            return [call.arguments for call in fitting]
         found: dict[str, Any] = {}
-        for arguments in fitting:
-            found.setdefault(canonical(arguments), arguments)
+        for call in fitting:
+            found.setdefault(recall(_arguments_text, call), call.arguments)
         return list(found.values())
+
+    def may_fit(self, call: Call) -> bool:
+        """Whether a call to the step's tool may fit the step."""
+        return self.may_be.matches(call.arguments, Scope())
+
+
+def _arguments_text(call: Call) -> str:
+    return canonical(call.arguments)
 
 
 def _open_steps(task: Task) -> list[_OpenStep]:

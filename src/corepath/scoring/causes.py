@@ -14,7 +14,7 @@ from functools import reduce
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.condensation import Trace
 from corepath.automaton.harm import HarmKind
-from corepath.automaton.step import Kind, Position, Step, advance, step
+from corepath.automaton.step import Kind, Position, Step, Take, advance
 
 _Detour = tuple[list[int], int] | None
 """The symbols of the skipped steps and the state after these steps, or None if no steps help."""
@@ -45,9 +45,9 @@ def find_causes(trace: Trace) -> dict[int, Cause]:
     position = trace.begin
     for real in trace.steps:
         # Until a step is inserted, both runs are the same.
-        taken, after = (real, advance(position, real)) if cause is None else step(position, real.call)
+        taken, after = (real, trace.positions[real.index + 1]) if cause is None else trace.take(position, real.call)
         if real.kind is Kind.HARM and _comes_too_early(taken):
-            repaired = _insert_skipped(position, taken, detours)
+            repaired = _insert_skipped(position, taken, detours, trace.take)
             if repaired is not None:
                 skipped, taken, after = repaired
                 cause = Cause(tuple(names[symbol] for symbol in skipped), real.index)
@@ -75,24 +75,25 @@ def find_roots(trace: Trace) -> tuple[int, ...]:
     other harmful call is left out. A harmful call that the tool refused is assumed to succeed after the repair. A
     policy that an earlier harmful call broke too is the same mistake.
     """
-    if all(real.kind is not Kind.HARM for real in trace.steps):
+    first = next((real.index for real in trace.steps if real.kind is Kind.HARM), None)
+    if first is None:
         return ()
     found: list[int] = []
     broken: set[str | None] = set()
     detours: dict[tuple[int, int], _Detour] = {}
-    position = trace.begin
-    for real in trace.steps:
+    position = trace.positions[first]  # until then, both runs are the same
+    for real in trace.steps[first:]:
         refused = real.kind is Kind.HARM and real.call.failed and real.harm is not HarmKind.FAILED
         errors = "as_called" if refused else trace.begin.errors
         if position.errors != errors:
             position = replace(position, errors=errors)
-        taken, after = step(position, real.call)
+        taken, after = trace.take(position, real.call)
         if real.kind is Kind.HARM:
             if _is_new_breach(real, broken) if real.only_breaks else taken.kind is Kind.HARM:
                 found.append(real.index)
             broken.add(real.why)
         if taken.harm is HarmKind.OUT_OF_ORDER:
-            repaired = _insert_skipped(position, taken, detours)
+            repaired = _insert_skipped(position, taken, detours, trace.take)
             after = after if repaired is None else repaired[2]
         elif taken.harm is HarmKind.WRONG_ARGUMENT:
             after = _replace_arguments(position, taken) or after
@@ -121,12 +122,12 @@ def _do(position: Position, call: Step, symbol: int) -> tuple[Step, Position]:
 
 
 def _insert_skipped(
-    position: Position, harmful: Step, detours: dict[tuple[int, int], _Detour]
+    position: Position, harmful: Step, detours: dict[tuple[int, int], _Detour], take: Take
 ) -> tuple[list[int], Step, Position] | None:
     """Find the fewest steps that must be inserted to turn the harmful call into progress.
 
     Returns the symbols of these steps, the call after them, which is no longer harmful, and the position after it.
-    Returns None if no steps help. `detours` is a cache.
+    Returns None if no steps help. `detours` is a cache, and `take` takes steps.
     """
     reading = harmful.reading
     symbol = harmful.symbol if harmful.symbol is not None else (*reading.fits, *reading.early)[0]
@@ -137,7 +138,7 @@ def _insert_skipped(
         return None
     skipped, state = detour
     ready = replace(position, state=state, done=reduce(lambda done, symbol: done | 1 << symbol, skipped, position.done))
-    taken, after = _do(ready, harmful, symbol) if reading.early else step(ready, harmful.call)
+    taken, after = _do(ready, harmful, symbol) if reading.early else take(ready, harmful.call)
     return None if taken.kind is Kind.HARM else (skipped, taken, after)
 
 

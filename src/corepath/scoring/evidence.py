@@ -91,7 +91,7 @@ def find_repeats(trace: Trace) -> dict[int, int]:
 
 
 def _changes_nothing(first: Call, second: Call) -> bool:
-    if unknown_token(first) != unknown_token(second):
+    if first.tool != second.tool or unknown_token(first) != unknown_token(second):
         return False
     return second.failed or shows_same_state(first.result, second.result)
 

@@ -27,7 +27,7 @@ cdef inline void list_by_bits(L[::1] graph, L[::1] x, L n, double lam, double fa
 cdef inline void list_by_cells(L[::1] graph, L[::1] x, L n, double lam, double fallback, L[::1] column, L[::1] used, double[::1] out, L o) noexcept
 
 @cython.locals(into=L, ends=L, edges=L, width=L, best=L, found=bint, u=L, own=L, e=L, v=L, symbol=L, other=L, is_new=bint, cost=L, i=L, diagonal=L)
-cdef inline L follow_graph(L[::1] graph, L node, L[::1] x, L first, L n, L edge, L hit, L drop, L[::1] columns, L[::1] live) noexcept
+cpdef inline L follow_graph(L[::1] graph, L node, L[::1] x, L first, L n, L edge, L hit, L drop, L[::1] columns, L[::1] live) noexcept
 
 @cython.locals(width=L, j=L, bad=L, state=L, fits=bint, k=L, corner=L, i=L, old=L, token=L, cost=L, left=L)
 cdef inline void follow_repairs(L[::1] graph, L[::1] x, L[::1] stays, L[::1] before, L first, L n, L edge, L hit, L drop, L[::1] place, L[::1] columns, L own) noexcept

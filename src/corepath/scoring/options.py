@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeGuard
 
 from corepath.automaton.step import Errors
@@ -64,7 +65,7 @@ class Scoring:
             "a whole number of 0 or more",
         )
 
-    @property
+    @cached_property
     def profile(self) -> str:
         """`paper`, `recommended`, or `custom` for any other combination of options."""
         return {PAPER: "paper", RECOMMENDED: "recommended"}.get(self, "custom")

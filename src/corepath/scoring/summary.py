@@ -35,6 +35,8 @@ OPTIONAL: Final = (REWARD, BROKEN)
 """The means that a summary shows only if an episode has a value for them."""
 USAGE: Final = ("cost", "tokens", "seconds")
 """What episodes used, averaged like a score where the source recorded it. It is never judged."""
+OF_SOURCE: Final = (REWARD, *USAGE)
+"""What the source of an episode says, and not a score."""
 SCORES: Final = (*MEANS, *OPTIONAL, *USAGE)
 """All that a summary averages."""
 VECTOR: Final = ("pc", "pc_ktc", "prefix_criticality", "harm_free", "efficiency", "pc_hlr", "accepted")
@@ -339,7 +341,7 @@ def value_of(episode: Episode, name: str, undefined_efficiency: str = "zero") ->
     scores = episode.scores
     if name in DERIVED:
         return _derive(scores, name)
-    if name in (REWARD, *USAGE):
+    if name in OF_SOURCE:
         return reward_of(episode) if name == REWARD else usage_of(episode, name)
     value = scores.get(name)
     if value is None and name == "efficiency" and undefined_efficiency == "zero" and not is_by_rules_alone(scores):

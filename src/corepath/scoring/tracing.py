@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from corepath.automaton.condensation import Trace, trace_calls
 from corepath.automaton.harm import Breach
-from corepath.automaton.step import Errors, Kind
+from corepath.automaton.step import Errors, Kind, step
 from corepath.notation.call import Call
 from corepath.rules.monitor import Monitor, find_breaches
 from corepath.rules.rule import Rule
@@ -34,19 +34,20 @@ def trace_task(
     executed the calls, pass the outcome as `replayed`. Otherwise the calls are executed again if the task has policies.
     `by_rules` holds the calls that break rules apart from the task, keyed by the call's index.
     """
+    take = step if replayed is None else replayed.take
     if not task.policies or task.simulator is None:
-        return trace_calls(task.automaton, calls, params, errors, by_rules)
+        return trace_calls(task.automaton, calls, params, errors, by_rules, take)
     run = replay(task, calls) if replayed is None else replayed
     broken = run.breaches
     if broken is None:
         broken = find_breaches(monitor_of(task), run.calls, run.states)
     breaches = {**by_rules, **{index: as_breach(policy) for index, policy in broken.items()}}
-    trace = trace_calls(task.automaton, calls, params, errors, breaches)
+    trace = trace_calls(task.automaton, calls, params, errors, breaches, take)
     late = [index for index in breaches if trace.steps[index].only_breaks and _is_consequence(task, trace, index)]
     if not late:
         return trace
     breaches |= {index: replace(breaches[index], consequence=True) for index in late}
-    return trace_calls(task.automaton, calls, params, errors, breaches)
+    return trace_calls(task.automaton, calls, params, errors, breaches, take)
 
 
 def _is_consequence(task: Task, trace: Trace, index: int) -> bool:

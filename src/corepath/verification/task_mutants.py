@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, takewhile
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from corepath.automaton.condensation import Trace
-from corepath.automaton.step import Kind, Position, advance, step
+from corepath.automaton.step import Kind, step
 from corepath.notation.call import Call
 from corepath.scoring.tracing import trace_task
 from corepath.task import Task
@@ -84,9 +84,8 @@ def _count(run: TracedRun, faults: Sequence[_Finding], found: dict[tuple[str, ..
 def _judge(task: Task, run: TracedRun, variants: Sequence[Variant], shown: _Shown) -> Iterator[_Finding]:
     """Yield the variants that are faults. Those that follow from steps which can be left out are none of their own."""
     optional: set[int] = set()
-    positions = list(accumulate(run.trace.steps, advance, initial=run.trace.begin))
     for variant in variants:
-        trace = _trace(task, run, positions, [item for item in variant.items if isinstance(item, Call)])
+        trace = _trace(task, run, [item for item in variant.items if isinstance(item, Call)])
         if trace is None:
             yield _Finding(variant, None)
             continue
@@ -98,24 +97,24 @@ def _judge(task: Task, run: TracedRun, variants: Sequence[Variant], shown: _Show
             yield _Finding(variant, _path(trace))
 
 
-def _trace(task: Task, run: TracedRun, positions: Sequence[Position], calls: Sequence[Call]) -> Trace | None:
+def _trace(task: Task, run: TracedRun, calls: Sequence[Call]) -> Trace | None:
     """Return the trace of a variant, or None if the task notices it.
 
-    Unless policies matter, only the calls from the first that differs to the first harmful one are run. `positions`
-    holds the positions before each call of the run.
+    Unless policies matter, only the calls from the first that differs to the first harmful one are run.
     """
     if task.policies and task.simulator is not None:
         trace = trace_task(task, calls, run.params, run.trace.begin.errors)
         return trace if is_right(trace) else None
     pairs = zip(run.trace.steps, calls, strict=False)
     same = sum(1 for _ in takewhile(lambda pair: pair[0].call is pair[1], pairs))
-    steps, position = list(run.trace.steps[:same]), positions[same]
+    steps, positions = list(run.trace.steps[:same]), list(run.trace.positions[: same + 1])
     for call in calls[same:]:
-        taken, position = step(position, call)
+        taken, position = step(positions[-1], call)
         if taken.kind is Kind.HARM:
             return None
         steps.append(taken)
-    return Trace(run.trace.begin, tuple(steps), position) if position.accepted else None
+        positions.append(position)
+    return Trace(tuple(steps), tuple(positions)) if positions[-1].accepted else None
 
 
 def _is_implied(variant: Variant, trace: Trace, optional: set[int]) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from corepath.automaton.step import Kind, Position, begin, step
+from corepath.automaton.step import Kind, Position, Take, begin, step
 from corepath.errors import TaskError
 from corepath.notation import parser
 from corepath.notation.action import Action
@@ -19,6 +19,7 @@ from corepath.notation.call import Call
 from corepath.rules.rule import Rule
 from corepath.task import Simulator, Task
 from corepath.values import canonical
+from corepath.world.recall import Recall, compute
 
 MOST_PAIRS: Final = 20_000
 """The maximum number of pairs to explore. Beyond it, questions that need all pairs have no answer."""
@@ -38,12 +39,15 @@ Choose = Callable[[Position, int], Mapping[str, Any] | None]
 class Replay:
     """Executed calls with their results, and the states before and after them. `states[0]` is the start state.
 
-    `breaches` has the first policy of the task that each call breaks, by the call's index, if that is known.
+    `breaches` has the first policy of the task that each call breaks, by the call's index, if that is known. `take` and
+    `recall` are for calls and states that come again: they take steps, and call other functions, or remember both.
     """
 
     calls: tuple[Call, ...]
     states: tuple[Any, ...]
     breaches: Mapping[int, Rule] | None = None
+    take: Take = step
+    recall: Recall = compute
 
     @property
     def end(self) -> Any:
