@@ -50,12 +50,12 @@ class Transcript:
         Arguments that are not a JSON object are kept unchanged. Raises `RecordError` if a call with the same id still
         waits for a result.
         """
-        id = _id(id)  # noqa: A001
+        id, place = _id(id), len(self.calls)  # noqa: A001
         if id is not None:
             if id in self._waiting:
                 raise RecordError(f"the call id {_cut(id)} is used twice before the first call was answered")
-            self._waiting[id] = len(self.calls)
-        self._open[len(self.calls)] = None
+            self._waiting[id] = place
+        self._open[place] = None
         name = tool if isinstance(tool, str) else "" if tool is None else str(tool)
         given = arguments_of(arguments)
         self.calls.append(Call(name, given, UNANSWERED, None, id, self.turn or None, time_of(time), extra))
@@ -95,9 +95,8 @@ class Transcript:
             failure = value if value not in (None, "", False) else "error"
         else:
             result = value
-        self.calls[place] = Call(
-            call.tool, call.arguments, result, failure, call.id, call.turn, call.time, {**call.extra, **extra}
-        )
+        extra = {**call.extra, **extra} if extra else call.extra
+        self.calls[place] = Call(call.tool, call.arguments, result, failure, call.id, call.turn, call.time, extra)
 
     def add_text(self, text: Any, *, time: Any = None, **extra: Any) -> None:
         """Add text from the agent. The last text is the agent's answer if no call follows."""

@@ -73,9 +73,10 @@ def _read_conversation(value: Any) -> Episode:
     messages = _find_messages(value)
     transcript = Transcript()
     answered = isinstance(value, dict) and _response_message(value) is not None
-    for place, message in enumerate(messages, start=1):
-        is_response = answered and place == len(messages)
-        _read_message(transcript, message, exchange_time(value) if is_response else message_time(message))
+    for message in messages[:-1] if answered else messages:
+        _read_message(transcript, message, message_time(message))
+    if answered:
+        _read_message(transcript, messages[-1], exchange_time(value))
     transcript.add_usage(exchange_field(value, "usage"), model=exchange_field(value, "model"))
     origin = origin_in(value)
     metadata = exchange_metadata(value, "messages", "choices", *(() if origin is None else (KEY,)))
@@ -129,7 +130,9 @@ def _did_nothing(value: Mapping[str, Any]) -> bool:
 
 def _response_message(value: Mapping[str, Any]) -> Any:
     """Return the message in a response's first choice, or None if there is no response."""
-    choices = exchange_field({name: value.get(name) for name in ("response", "choices")}, "choices")
+    response = value.get("response")
+    choices = response.get("choices") if isinstance(response, dict) else None
+    choices = value.get("choices") if choices is None else choices
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
     return {"role": "assistant", **message} if isinstance(message, dict) else message
