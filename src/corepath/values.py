@@ -189,7 +189,7 @@ def parse_json(text: str, *, stored: bool = False) -> Any:
         value = decode(text)
     except refusals:
         value = _parse_plainly(text, stored=stored)
-    if len(text) > 2 * DEEPEST and _may_be_too_deep(text) and _is_too_deep(value):
+    if len(text) > 2 * DEEPEST and text.count("{") + text.count("[") > DEEPEST and _is_too_deep(value):
         raise ValueError(_TOO_DEEP)
     return value
 
@@ -219,11 +219,6 @@ def _parse_plainly(text: str, *, stored: bool) -> Any:
     if end < len(text) and (rest := text[end:].lstrip(_SPACE)):
         raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
     return value
-
-
-def _may_be_too_deep(text: str) -> bool:
-    """Return False if JSON has too few brackets to be nested deeper than `DEEPEST`."""
-    return text.count("{") + text.count("[") > DEEPEST
 
 
 def _is_too_deep(value: Any) -> bool:

@@ -83,7 +83,11 @@ def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:
 def normalise(value: Any) -> Any:
     """Return a message without nulls and `cache_control` fields, which may differ between copies of the message."""
     if isinstance(value, dict):
-        return {name: normalise(one) for name, one in value.items() if one is not None and name != "cache_control"}
+        return {
+            name: one if isinstance(one, str) else normalise(one)
+            for name, one in value.items()
+            if one is not None and name != "cache_control"
+        }
     return [normalise(one) for one in value] if isinstance(value, list) else value
 
 

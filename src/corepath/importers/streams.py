@@ -48,7 +48,10 @@ NewStreams = Callable[[], Streams]
 def is_stream(value: Any, new: NewStreams) -> bool:
     """Return True if `value` is a piece of a stream, or a list with such a piece."""
     streams = new()
-    return any(isinstance(one, dict) and streams.add(one) for one in map(_unwrap, _as_list(value)))
+    for piece in map(_unwrap, _as_list(value)):
+        if isinstance(piece, dict) and streams.add(piece):
+            return True
+    return False
 
 
 def explain_unless_stream(value: Any, new: NewStreams, explain: Callable[[Any], str | None]) -> str | None:

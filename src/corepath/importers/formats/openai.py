@@ -53,12 +53,14 @@ def _find_messages(value: Any) -> list[Mapping[str, Any]]:
                 value, "no list of messages, nor an object with 'messages', 'choices', or a 'request' that has them"
             )
         )
+    in_parts: list[Mapping[str, Any]] = []
     for one in messages:
         if not isinstance(one, dict) or one.get("role") not in ROLES:
             raise RecordError(f"not all messages have a 'role' among {', '.join(ROLES)}")
-    for one in messages:
-        if (isinstance(one.get("content"), list) or "parts" in one) and _has_tool_parts(one):
-            raise RecordError("tool calls are among the parts of a message's content")
+        if "parts" in one or isinstance(one.get("content"), list):
+            in_parts.append(one)
+    if any(map(_has_tool_parts, in_parts)):
+        raise RecordError("tool calls are among the parts of a message's content")
     return messages
 
 
