@@ -48,10 +48,7 @@ NewStreams = Callable[[], Streams]
 def is_stream(value: Any, new: NewStreams) -> bool:
     """Return True if `value` is a piece of a stream, or a list with such a piece."""
     streams = new()
-    for piece in map(_unwrap, _as_list(value)):
-        if isinstance(piece, dict) and streams.add(piece):
-            return True
-    return False
+    return any(isinstance(one, dict) and streams.add(one) for one in map(_unwrap, _as_list(value)))
 
 
 def explain_unless_stream(value: Any, new: NewStreams, explain: Callable[[Any], str | None]) -> str | None:

@@ -103,10 +103,9 @@ def _read_answer(transcript: Transcript, message: Mapping[str, Any], time: Any) 
     content = message.get("content")
     if isinstance(content, list):
         content = text_of(content)
-    tool = message.get("name") or message.get("tool_name")
-    transcript.add_result(
-        message.get("tool_call_id"), content if error else parse_result(content), error=error, tool=tool, time=time
-    )
+    id_ = message.get("tool_call_id")
+    tool = None if id_ else message.get("name") or message.get("tool_name")
+    transcript.add_result(id_, content if error else parse_result(content), error=error, tool=tool, time=time)
 
 
 def _normalise_record(value: Any) -> Any:
