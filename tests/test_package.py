@@ -40,6 +40,7 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     heavy = {"numpy", "numba", "pyarrow", "inspect_ai", "fastmcp", "matplotlib", "typer", "rich", "re2", "asyncio"} | {
         "pydantic",
         "yaml",
+        "msgspec",
     }
     assert not heavy & set(json.loads(done.stdout))
 
@@ -52,7 +53,7 @@ def test_the_base_install_needs_none_of_the_heavy_packages() -> None:
         for requirement in requires("corepath") or []
         if "extra ==" not in requirement
     }
-    assert base == {"google-re2", "pydantic", "pyyaml", "rich", "typer"}
+    assert base == {"google-re2", "msgspec", "pydantic", "pyyaml", "rich", "typer"}
 
 
 def test_constraints_pin_versions_and_name_no_address() -> None:

@@ -32,9 +32,32 @@ PIECES = st.sampled_from(
         "1e999",
         '"a"',
         '"a": ',
+        '{"a": 1, "b": 2, "a": 3}',
+        "18446744073709551616",
+        "-9223372036854775809",
+        "1e-400",
+        "1.7976931348623159e308",
+        '"\\ud800"',
+        '"\\ud83d\\ude00"',
+        '"\\udc00x"',
+        '"\ud800"',
+        '"\x7f\u2028\U0001f600"',
+        "\x00",
+        "\xa0",
         "\ufeff",
     ]
 )
+DIGITS = st.text("0123456789", min_size=1, max_size=40)
+NUMERALS = st.builds(
+    "".join,
+    st.tuples(
+        st.sampled_from(["", "-", "+"]),
+        DIGITS,
+        st.one_of(st.just(""), DIGITS.map(".{}".format)),
+        st.one_of(st.just(""), st.builds("{}{}".format, st.sampled_from(["e", "E-", "e+"]), st.integers(0, 400))),
+    ),
+)
+"""Numbers as texts, some of which no JSON has or no float can hold."""
 BIG = "9" * MOST_DIGITS
 
 
@@ -91,6 +114,17 @@ def test_valid_json_is_parsed_as_the_standard_library_does(text: str) -> None:
 @given(st.lists(PIECES, max_size=12).map("".join))
 def test_errors_are_those_of_the_standard_library(text: str) -> None:
     assert is_the_same(text)
+
+
+@given(st.lists(NUMERALS, max_size=3).map(lambda some: f'{{"a": [{", ".join(some)}]}}'))
+def test_numbers_are_parsed_as_the_standard_library_does(text: str) -> None:
+    assert is_the_same(text)
+
+
+@given(VALUES.map(json.dumps), st.data())
+def test_json_that_was_cut_or_changed_is_parsed_as_the_standard_library_does(text: str, data: st.DataObject) -> None:
+    begin, end = sorted(data.draw(st.tuples(st.integers(0, len(text)), st.integers(0, len(text)))))
+    assert is_the_same(text[:begin] + data.draw(PIECES) + text[end:])
 
 
 @pytest.mark.parametrize("depth", [DEEPEST - 1, DEEPEST, DEEPEST + 1, DEEPEST + 2])

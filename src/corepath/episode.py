@@ -67,6 +67,13 @@ class Episode:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
+def change_fields(episode: Episode, **fields: Any) -> Episode:
+    """Return a copy of an episode with some fields changed, as `dataclasses.replace` does, but much faster."""
+    changed = object.__new__(Episode)
+    changed.__dict__.update(episode.__dict__, **fields)
+    return changed
+
+
 _RECORDED: Final[Mapping[str, tuple[str, type | tuple[type, ...]]]] = {
     "ended": ("outcome", str),
     "failure": ("failure", dict),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final
 
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -19,8 +20,6 @@ MOST_DIGITS = 4300
 _LARGEST = 10**MOST_DIGITS
 _TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 _SPACE = " \t\n\r"
-_WORTH_COUNTING = 8_000
-"""Texts up to this length often have so few brackets that counting them saves looking at the value."""
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -185,6 +184,30 @@ def parse_json(text: str, *, stored: bool = False) -> Any:
     programs wrote. Raises `ValueError` with a message for the user. For a syntax error, the exception is a
     `json.JSONDecodeError`.
     """
+    decode, refusals = _quick_decoder()
+    try:
+        value = decode(text)
+    except refusals:
+        value = _parse_plainly(text, stored=stored)
+    if len(text) > 2 * DEEPEST and text.count("{") + text.count("[") > DEEPEST and _is_too_deep(value):
+        raise ValueError(_TOO_DEEP)
+    return value
+
+
+@cache
+def _quick_decoder() -> tuple[Callable[[str], Any], tuple[type[Exception], ...]]:
+    """Return msgspec's decoder and the errors that it raises. It gives the same values as `json`, or an error.
+
+    It refuses NaN, infinities, lone surrogates and all numbers that are too large.
+    """
+    from msgspec import MsgspecError  # noqa: PLC0415  # not needed to import the package
+    from msgspec.json import Decoder  # noqa: PLC0415
+
+    return Decoder().decode, (MsgspecError, ValueError, RecursionError)
+
+
+def _parse_plainly(text: str, *, stored: bool) -> Any:
+    """Parse JSON that the quick decoder refuses, or raise an error that says what is wrong with it."""
     if text.startswith("\ufeff"):
         json.loads(text)  # raises an error that names the byte order mark
     short, long = _STORED if stored else _STRICT
@@ -195,14 +218,7 @@ def parse_json(text: str, *, stored: bool = False) -> Any:
         raise ValueError(_TOO_DEEP) from None
     if end < len(text) and (rest := text[end:].lstrip(_SPACE)):
         raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
-    if len(text) > 2 * DEEPEST and _may_be_too_deep(text) and _is_too_deep(value):
-        raise ValueError(_TOO_DEEP)
     return value
-
-
-def _may_be_too_deep(text: str) -> bool:
-    """Return False if JSON has too few brackets to be nested deeper than `DEEPEST`."""
-    return len(text) > _WORTH_COUNTING or text.count("{") + text.count("[") > DEEPEST
 
 
 def _is_too_deep(value: Any) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from corepath import Episode, values
 from corepath.errors import InputError, Problem
 from corepath.files.episodes import episode_json
-from corepath.importers import import_trace, reading
+from corepath.importers import exchange_log, import_trace, reading
 from corepath.importers.kept_records import KeptRecords
 from corepath.importers.reading import Place, Sample
 from corepath.importers.registry import FORMATS, explain_formats, load_format, recognise_format
@@ -87,6 +87,14 @@ def test_exchanges_that_repeat_each_other_are_parsed_once(tmp_path: Path, parsed
     assert len(parsed) == 9
 
 
+def test_a_large_file_of_exchanges_is_read_as_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path, *(exchange(turns, question) for question in ("A.", "B.") for turns in range(4)))
+    found = list(import_trace(file, "openai"))
+    monkeypatch.setattr(exchange_log, "_SMALL", 0)
+    assert list(import_trace(file, "openai")) == found
+    assert len(found) == 2
+
+
 def test_conversations_whose_long_texts_differ_only_inside_are_different(tmp_path: Path) -> None:
     questions = [f"{'a' * 300}{letter}{'b' * 300}" for letter in "xy"]
     file = write(tmp_path, *(exchange(turns, question) for turns in (1, 3) for question in questions))
@@ -148,7 +156,8 @@ def test_a_file_that_cannot_be_read_is_not_searched(tmp_path: Path) -> None:
 # Kept records
 
 
-def test_kept_records_come_back_as_they_were_also_between_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_kept_records_come_back_as_they_were_also_between_others(in_memory: bool) -> None:
     values = [
         {"a": [1, -(10**40), 1.5, -0.0, 1e300, None, True, "é\ud800\U0001f600"]},
         Problem("x.jsonl", 2, 3, "not JSON"),
@@ -156,7 +165,7 @@ def test_kept_records_come_back_as_they_were_also_between_others(tmp_path: Path)
         [[]] * 3,
         "x" * 100_000,
     ]
-    with KeptRecords("x.jsonl") as kept:
+    with KeptRecords("x.jsonl", in_memory=in_memory) as kept:
         for number, value in enumerate(values):
             assert kept.add(Place("x.jsonl", number + 1, number or None), value) == number
             assert kept.load(number // 2)[1] == values[number // 2]

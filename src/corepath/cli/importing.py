@@ -39,6 +39,8 @@ MOST_PRINTED: Final = 20
 """Maximum number of problems to print. The rest are only counted."""
 MOST_NAMED: Final = 5
 """Maximum number of calls that one message lists."""
+_BUFFER: Final = 2**18
+"""How many bytes are written at a time."""
 
 FilesArgument = Annotated[
     list[Path],
@@ -314,7 +316,7 @@ def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
         usage_error(f"{path} is a folder; give a file with --out")
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
+        with temporary.open("w", encoding="utf-8", buffering=_BUFFER) as file:
             yield _line_writer(file)
         if temporary.stat().st_size:
             temporary.replace(path)

@@ -3,8 +3,8 @@
 An exchange is a request, its response, or both. Each request repeats the conversation so far, or names the response
 that it continues. An exchange that a later exchange repeats is skipped, since the later exchange contains all of it but
 the time and the tokens of the earlier response, which are added to the later exchange's episode.
-Exchanges linked by ids are joined into one conversation. Only digests are kept in memory, and the records themselves on
-disk, so a file may be larger than memory.
+Exchanges linked by ids are joined into one conversation. Of a large file only digests are kept in memory, and the
+records themselves on disk, so a file may be larger than memory.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ _FIRST: Final = 3
 """How many messages of a record are compared roughly, which are often some instructions and a question."""
 _ENDS: Final = 50
 """How many characters at both ends of a text are compared roughly."""
+_SMALL: Final = 2**25
+"""The records of a file that is not larger, in bytes, are kept in memory."""
 _EXCHANGE_FIELDS: Final = {
     "request", "response", "choices", "candidates", "output", "schemaType", "message", "@message",
 }  # fmt: skip
@@ -109,7 +111,7 @@ def _read_related(
 ) -> Iterator[Episode | Problem]:
     told: dict[int, list[Episode]] = {}
     """The episodes of the skipped exchanges that each later exchange repeats."""
-    with KeptRecords(str(file)) as kept:
+    with KeptRecords(str(file), in_memory=file.stat().st_size <= _SMALL) as kept:
         repeats, links = _Repeats(kept, to_compare), _Links()
         for place, value in records:
             number = kept.add(place, value)
@@ -144,14 +146,14 @@ class _Repeats:
     """Finds the records whose messages are all repeated at the start of a later record.
 
     `found` maps the number of such a record to that of the later one. Records are compared by a digest of all their
-    messages, but only if the rough digest of their first messages is the same, which costs much less.
+    messages, but only if the outlines of their first messages are the same, which costs much less.
     """
 
     def __init__(self, kept: KeptRecords, to_compare: ToCompare) -> None:
         self.found: dict[int, int] = {}
         self._kept, self._to_compare = kept, to_compare
-        self._rough: dict[bytes, list[int]] = {}
-        """By rough digest, the records that were not compared with any other so far."""
+        self._rough: dict[int, list[int]] = {}
+        """By the hash of their outlines, the records that were not compared with any other so far."""
         self._waiting: dict[bytes, list[int]] = {}
         """By digest, the records that no later record repeats so far."""
 
@@ -160,7 +162,8 @@ class _Repeats:
         messages = self._to_compare(value)
         if not messages:
             return
-        outlines = list(_digest_each(_shorten(content()) for content in messages[:_FIRST]))
+        first = [_outline(content()) for content in messages[:_FIRST]]
+        outlines = [hash(tuple(first[:end])) for end in range(1, len(first) + 1)]
         known = [self._rough[outline] for outline in outlines if outline in self._rough]
         uncompared = self._rough.setdefault(outlines[-1], [])
         if not known:
@@ -190,13 +193,13 @@ def _digest_each(contents: Iterable[Any]) -> Iterator[bytes]:
         yield digest.digest()
 
 
-def _shorten(value: Any) -> Any:
-    """Return a value with only the ends of long texts. Equal values stay equal."""
+def _outline(value: Any) -> int:
+    """Return a hash of a value in which only the ends of long texts count. Equal values have the same."""
     if isinstance(value, str):
-        return value if len(value) <= 2 * _ENDS else f"{value[:_ENDS]}{len(value)}{value[-_ENDS:]}"
+        return hash(value if len(value) <= 2 * _ENDS else (len(value), value[:_ENDS], value[-_ENDS:]))
     if isinstance(value, dict):
-        return {name: _shorten(one) for name, one in value.items()}
-    return [_shorten(one) for one in value] if isinstance(value, list) else value
+        return hash(frozenset((name, _outline(one)) for name, one in value.items()))
+    return hash(tuple(map(_outline, value))) if isinstance(value, list) else hash(value)
 
 
 def _messages_to_compare(record: Any, history: History) -> list[Callable[[], Any]] | None:

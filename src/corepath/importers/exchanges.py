@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from corepath.importers.content import metadata_of
+from corepath.importers.content import first_of, metadata_of
 from corepath.importers.streams import response_pieces
 from corepath.values import canonical
 
 INPUT_FIELDS: Final = ("messages", "contents", "input")
 """The request fields that hold the conversation so far, for all supported APIs."""
 
-_MESSAGE_TIMES: Final = ("timestamp", "created_at", "createdAt")
+_MESSAGE_TIMES: Final = dict.fromkeys(("timestamp", "created_at", "createdAt"))
 _BATCH_FIELDS: Final = {"body": "request", "params": "request", "result": "response"}
 
 
@@ -65,10 +65,7 @@ def exchange_time(record: Any) -> Any:
 
 def message_time(message: Mapping[str, Any]) -> Any:
     """Return when a message was written, in any form that `time_of` reads, or None if that is not known."""
-    for name in _MESSAGE_TIMES:
-        if name in message and message[name] is not None:
-            return message[name]
-    return None
+    return None if _MESSAGE_TIMES.keys().isdisjoint(message) else first_of(message, *_MESSAGE_TIMES)
 
 
 def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:
@@ -86,7 +83,11 @@ def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:
 def normalise(value: Any) -> Any:
     """Return a message without nulls and `cache_control` fields, which may differ between copies of the message."""
     if isinstance(value, dict):
-        return {name: normalise(one) for name, one in value.items() if one is not None and name != "cache_control"}
+        return {
+            name: one if isinstance(one, str) else normalise(one)
+            for name, one in value.items()
+            if one is not None and name != "cache_control"
+        }
     return [normalise(one) for one in value] if isinstance(value, list) else value
 
 

@@ -1,4 +1,4 @@
-"""Keep parsed records on disk, so that a file that is larger than memory is parsed only once."""
+"""Keep parsed records, on disk if need be, so that a file that is larger than memory is parsed only once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ _BUFFER: Final = 2**20
 
 
 class KeptRecords:
-    """Records and their places in a temporary file, numbered from 0 in the order in which they were added.
+    """Records and their places, numbered from 0 in the order in which they were added.
 
-    Use it in a `with` statement.
+    They are kept in a temporary file unless `in_memory` is true. Use it in a `with` statement.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, in_memory: bool = False) -> None:
         self._name = name
+        self._in_memory: list[tuple[Place, Any]] | None = [] if in_memory else None
         self._file = TemporaryFile(buffering=_BUFFER)  # noqa: SIM115 - closed in __exit__
         self._ends = array("q", [0])
         self._place = 0
@@ -34,6 +35,9 @@ class KeptRecords:
 
     def add(self, place: Place, value: Any) -> int:
         """Add a record, which may be a `Problem`, and return its number."""
+        if self._in_memory is not None:
+            self._in_memory.append((place, value))
+            return len(self._in_memory) - 1
         broken = (value.file, value.line, value.column, value.message) if isinstance(value, Problem) else None
         packed = marshal.dumps((place.line, place.number, None if broken else value, broken))
         self._seek(self._ends[-1])
@@ -42,10 +46,12 @@ class KeptRecords:
         return len(self._ends) - 2
 
     def __iter__(self) -> Iterator[tuple[Place, Any]]:
-        return map(self.load, range(len(self._ends) - 1))
+        return iter(self._in_memory) if self._in_memory is not None else map(self.load, range(len(self._ends) - 1))
 
     def load(self, number: int) -> tuple[Place, Any]:
         """Return the place and the value of a record."""
+        if self._in_memory is not None:
+            return self._in_memory[number]
         self._seek(self._ends[number])
         packed = self._file.read(self._ends[number + 1] - self._place)
         self._place += len(packed)

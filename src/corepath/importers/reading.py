@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ _SAMPLE_RECORDS: Final = 40
 """How many records at the start of a file are kept to recognise the file's format."""
 _BLOCK: Final = 2**22
 """How many bytes are searched for signs of a format at a time. A file that is not larger is kept in memory."""
+_BUFFER: Final = 2**18
+"""How many bytes of a file with lines are read at a time."""
 _ESCAPE: Final = r"\u00"
 _ESCAPED_LETTERS: Final = (r"\u004", r"\u005", r"\u006", r"\u007")
 """How the escapes of ASCII letters and underscores begin, which hardly any program writes."""
@@ -115,7 +118,7 @@ def read_records(file: Path, is_record: Callable[[Any], bool]) -> Iterator[tuple
         if not sample.is_lines:
             yield from _records_in(file, sample.document, is_record)
             return
-        with file.open("rb") as read:
+        with file.open("rb", buffering=_BUFFER) as read:
             for number, raw in enumerate(read, start=1):
                 if raw.strip():
                     place = Place(name, number)
@@ -349,7 +352,7 @@ def recover_json(raw: bytes) -> Any:
 def _parse(place: Place, raw: bytes) -> Any:
     """Parse a record's JSON, or return a `Problem` if the JSON is invalid."""
     try:
-        return parse_json(raw.decode("utf-8-sig"), stored=True)
+        return parse_json(raw.removeprefix(BOM_UTF8).decode(), stored=True)
     except UnicodeDecodeError as error:
         return place.problem(f"not UTF-8: the byte 0x{raw[error.start]:02x}")
     except json.JSONDecodeError as error:

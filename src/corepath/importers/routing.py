@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from corepath.episode import Episode
+from corepath.episode import Episode, change_fields
 from corepath.errors import InputError, RecordError
 from corepath.files.document import read_mapping
 from corepath.files.episodes import episode_json
@@ -43,9 +43,9 @@ class Routing:
     def __call__(self, episode: Episode, file: Path | None = None) -> Episode:
         """Return the episode with its task and agent set. Raises `RecordError` if the task cannot be determined."""
         if self.agent_by is not None:
-            episode = replace(episode, agent=_find(self.agent_by, episode, file, "agent"))
+            episode = change_fields(episode, agent=_find(self.agent_by, episode, file, "agent"))
         elif episode.agent is None:
-            episode = replace(episode, agent=self.agent)
+            episode = change_fields(episode, agent=self.agent)
         if self.by is not None:
             return _move_to_task(self._look_up(_find(self.by, episode, file, "task")), episode)
         if self.task is not None:
@@ -84,7 +84,7 @@ def _move_to_task(task: str, episode: Episode) -> Episode:
     """Assign an episode to `task`. If its task changes, the seed, fingerprint and scores are dropped."""
     if task == episode.task:
         return episode
-    return replace(episode, task=task, seed=None, fingerprint=None, scores={})
+    return change_fields(episode, task=task, seed=None, fingerprint=None, scores={})
 
 
 def _value_at(value: Any, path: str) -> Any:

@@ -50,12 +50,12 @@ class Transcript:
         Arguments that are not a JSON object are kept unchanged. Raises `RecordError` if a call with the same id still
         waits for a result.
         """
-        id = _id(id)  # noqa: A001
+        id, place = _id(id), len(self.calls)  # noqa: A001
         if id is not None:
             if id in self._waiting:
                 raise RecordError(f"the call id {_cut(id)} is used twice before the first call was answered")
-            self._waiting[id] = len(self.calls)
-        self._open[len(self.calls)] = None
+            self._waiting[id] = place
+        self._open[place] = None
         name = tool if isinstance(tool, str) else "" if tool is None else str(tool)
         given = arguments_of(arguments)
         self.calls.append(Call(name, given, UNANSWERED, None, id, self.turn or None, time_of(time), extra))
@@ -76,7 +76,7 @@ class Transcript:
         if place is None:
             whose = f"the call id {_cut(id)}" if id is not None or tool is None else f"the tool {_cut(tool)}"
             raise RecordError(f"a result for {whose}, but no call waits for it")
-        self.answer_call(place, value, error=error, time=time, **extra)
+        self._answer(place, value, error, time, extra)
 
     def answer_call(self, place: int, value: Any, *, error: bool = False, time: Any = None, **extra: Any) -> None:
         """Set the result or error message of the call at index `place`.
@@ -84,24 +84,27 @@ class Transcript:
         If `value` is `UNANSWERED`, the call is closed without a result. If the times of call and result are known, the
         call's `extra` has the `seconds` between them.
         """
-        call, ended = self.calls[place], time_of(time)
-        if ended is not None and call.time is not None and ended >= call.time:
+        self._answer(place, value, error, time, extra)
+
+    def _answer(self, place: int, value: Any, error: bool, time: Any, extra: dict[str, Any]) -> None:  # noqa: FBT001
+        call = self.calls[place]
+        ended = None if call.time is None else time_of(time)
+        if call.time is not None and ended is not None and ended >= call.time:
             extra = {"seconds": round(ended - call.time, 6), **extra}
+        extra = {**call.extra, **extra} if extra else dict(call.extra)
         self._open.pop(place, None)
-        if self._waiting.get(call.id or "") == place:
-            del self._waiting[call.id or ""]
+        if call.id is not None and self._waiting.get(call.id) == place:
+            del self._waiting[call.id]
         result, failure = call.result, call.error
         if error:
             failure = value if value not in (None, "", False) else "error"
         else:
             result = value
-        self.calls[place] = Call(
-            call.tool, call.arguments, result, failure, call.id, call.turn, call.time, {**call.extra, **extra}
-        )
+        self.calls[place] = Call(call.tool, call.arguments, result, failure, call.id, call.turn, call.time, extra)
 
     def add_text(self, text: Any, *, time: Any = None, **extra: Any) -> None:
         """Add text from the agent. The last text is the agent's answer if no call follows."""
-        if text not in (None, "", []):
+        if text is not None and text not in ("", []):
             self.add_message("assistant", text, time=time, **extra)
             self.answer = text
             self._calls_before_text = len(self.calls)

@@ -44,7 +44,8 @@ def read_usage(usage: Any, cost: Any = None) -> dict[str, float]:
     if not usage and cost is None:
         return {}
     given = _with_details(usage) if isinstance(usage, dict) else {}
-    counted = {name: _first_number(given, names) for name, names in _NAMES.items()}
+    fields = given.keys()
+    counted = {name: _first_number(given, names) for name, names in _NAMES.items() if not fields.isdisjoint(names)}
     counted["total_cost"] = _first_number({"cost": cost}, ("cost",))
     return {name: one for name, one in counted.items() if one is not None}
 

@@ -33,6 +33,7 @@ UNANSWERED: Final = _Absent("UNANSWERED")
 """The result of a call that never got a result."""
 REQUIRED: Final = _Absent("REQUIRED")
 """The default of a parameter that has no default."""
+_NO_ARGUMENTS: Final = _Absent("_NO_ARGUMENTS")
 
 LONGEST_LABEL: Final = 200
 
@@ -52,6 +53,28 @@ class Call:
     turn: int | None = None
     time: float | None = field(default=None, compare=False)
     extra: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def __init__(
+        self,
+        tool: str,
+        arguments: Any = _NO_ARGUMENTS,
+        result: Any = UNANSWERED,
+        error: Any = None,
+        id: str | None = None,  # noqa: A002
+        turn: int | None = None,
+        time: float | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.__dict__.update(  # three times as fast as the method that a frozen dataclass gets
+            tool=tool,
+            arguments={} if arguments is _NO_ARGUMENTS else arguments,
+            result=result,
+            error=error,
+            id=id,
+            turn=turn,
+            time=time,
+            extra={} if extra is None else extra,
+        )
 
     @property
     def failed(self) -> bool:

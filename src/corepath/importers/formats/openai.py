@@ -53,12 +53,14 @@ def _find_messages(value: Any) -> list[Mapping[str, Any]]:
                 value, "no list of messages, nor an object with 'messages', 'choices', or a 'request' that has them"
             )
         )
+    in_parts: list[Mapping[str, Any]] = []
     for one in messages:
         if not isinstance(one, dict) or one.get("role") not in ROLES:
             raise RecordError(f"not all messages have a 'role' among {', '.join(ROLES)}")
-    for one in messages:
-        if (isinstance(one.get("content"), list) or "parts" in one) and _has_tool_parts(one):
-            raise RecordError("tool calls are among the parts of a message's content")
+        if "parts" in one or isinstance(one.get("content"), list):
+            in_parts.append(one)
+    if any(map(_has_tool_parts, in_parts)):
+        raise RecordError("tool calls are among the parts of a message's content")
     return messages
 
 
@@ -73,9 +75,10 @@ def _read_conversation(value: Any) -> Episode:
     messages = _find_messages(value)
     transcript = Transcript()
     answered = isinstance(value, dict) and _response_message(value) is not None
-    for place, message in enumerate(messages, start=1):
-        is_response = answered and place == len(messages)
-        _read_message(transcript, message, exchange_time(value) if is_response else message_time(message))
+    for message in messages[:-1] if answered else messages:
+        _read_message(transcript, message, message_time(message))
+    if answered:
+        _read_message(transcript, messages[-1], exchange_time(value))
     transcript.add_usage(exchange_field(value, "usage"), model=exchange_field(value, "model"))
     origin = origin_in(value)
     metadata = exchange_metadata(value, "messages", "choices", *(() if origin is None else (KEY,)))
@@ -100,10 +103,9 @@ def _read_answer(transcript: Transcript, message: Mapping[str, Any], time: Any) 
     content = message.get("content")
     if isinstance(content, list):
         content = text_of(content)
-    tool = message.get("name") or message.get("tool_name")
-    transcript.add_result(
-        message.get("tool_call_id"), content if error else parse_result(content), error=error, tool=tool, time=time
-    )
+    id_ = message.get("tool_call_id")
+    tool = None if id_ else message.get("name") or message.get("tool_name")
+    transcript.add_result(id_, content if error else parse_result(content), error=error, tool=tool, time=time)
 
 
 def _normalise_record(value: Any) -> Any:
@@ -129,7 +131,9 @@ def _did_nothing(value: Mapping[str, Any]) -> bool:
 
 def _response_message(value: Mapping[str, Any]) -> Any:
     """Return the message in a response's first choice, or None if there is no response."""
-    choices = exchange_field({name: value.get(name) for name in ("response", "choices")}, "choices")
+    response = value.get("response")
+    choices = response.get("choices") if isinstance(response, dict) else None
+    choices = value.get("choices") if choices is None else choices
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
     return {"role": "assistant", **message} if isinstance(message, dict) else message
