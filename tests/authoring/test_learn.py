@@ -247,6 +247,8 @@ def test_of_too_many_different_calls_those_that_all_runs_make_are_steps() -> Non
         ([A, call("aa")], Tools(tools=[tool("a"), tool("b")]), "call 2 of run 9, aa: the tool file does not list"),
         ([call("a", wrong=1)], Tools(tools=[tool("a(x=1)"), tool("b")]), "has no argument 'wrong'"),
         ([call("a", x=[1], y=[])], Tools(arguments={"a": {"x": "paired with y"}}), "paired, but have 1 and 0 items"),
+        ([call("pay[all]")], TOOLS, 'call 1 of run 9, "pay[all]": the name is empty, or has a *, ? or ['),
+        ([call("")], TOOLS, 'call 1 of run 9, "": the name is empty'),
     ],
 )
 def test_a_run_that_no_task_accepts_is_left_out_with_the_reason(calls: list[Call], tools: Tools, why: str) -> None:
@@ -258,10 +260,35 @@ def test_a_run_that_no_task_accepts_is_left_out_with_the_reason(calls: list[Call
         learn([episode(*calls)], tools)
 
 
+def test_a_refused_call_whose_lists_do_not_pair_does_not_make_a_run_unfit() -> None:
+    tools = Tools(arguments={"pay": {"bills": "paired with cards"}})
+    refused = Call("pay", {"bills": [7, 8], "cards": ["gold"]}, error="as many cards as bills, please")
+    run = episode(refused, call("pay", bills=[7], cards=["gold"]))
+    made = learn([run], tools)
+    assert accepts(made.task, run)
+    assert not made.warnings
+
+
 def test_a_run_that_contradicts_all_others_is_named() -> None:
     (warning,) = learn([*[episode(A, B)] * 9, episode(B, A)], TOOLS).warnings
     assert "run 10 is the only one with b before a" in warning
     assert not learn([*[episode(A, B)] * 9, *[episode(B, A)] * 2], TOOLS).warnings
+
+
+def test_a_step_of_a_tool_with_an_odd_name_has_a_plain_name() -> None:
+    odd = ["line\nbreak # 'x': y", "x" * 5_000, "\u202e", "überweisen", "mail.send-all"]
+    made = learn([episode(*map(call, odd))], TOOLS)
+    assert [action.name for action in made.task.actions] == [
+        "line_break_x_y", "x" * 36, "step", "überweisen", "mail.send-all"
+    ]  # fmt: skip
+
+
+def test_numbers_that_are_too_large_for_a_mean_are_listed() -> None:
+    for large in ([1e308, 1.001e308, 1.002e308], [10**400, 10**400 + 1, 10**400 + 2]):
+        runs = [episode(call("pay", amount=amount)) for amount in large]
+        made = learn(runs, TOOLS)
+        assert all(accepts(made.task, run) for run in runs)
+        assert "one_of" in made.text
 
 
 # Reads that decide

@@ -49,7 +49,7 @@ Unseen = Literal["harm", "ignore"]
 _UNLISTED: Final[Mapping[Unseen, Unlisted]] = {"harm": "harm", "ignore": "ignore_other_tools"}
 _UNSEEN: Final[Mapping[Unseen, str]] = {
     "harm": "A tool that is in no run is harmful, unless it is listed under reads or neutral (unlisted).",
-    "ignore": "A tool that is in no run and not in the tool file is ignored (unlisted).",
+    "ignore": "A tool that is in no run, and not listed here, is ignored (unlisted).",
 }
 _FULL, _WITHOUT_READS, _LITERAL = range(3)
 """What is learned: everything; no required reads; and every value as it is, in the orders that were seen."""

@@ -12,13 +12,15 @@ from typing import Any, Final
 from corepath.authoring.learning.steps import SeenStep
 from corepath.notation.action import Action
 from corepath.notation.matchers import ResultOf
-from corepath.values import canonical
+from corepath.values import canonical, tool_text
 
 _PIECE: Final = re.compile(r"[A-Za-z0-9_]+")
+_WORD: Final = re.compile(r"\w+")
 _SHORT: Final = 12
 """Longer texts lose what all of them begin and end with."""
 _LONGEST_WORD: Final = 24
 _LONGEST: Final = 36
+_LONGEST_TOOL: Final = 80
 
 
 def name_actions(steps: Sequence[SeenStep]) -> list[tuple[Action, ...]]:
@@ -28,13 +30,20 @@ def name_actions(steps: Sequence[SeenStep]) -> list[tuple[Action, ...]]:
     known: dict[Action, Action] = {}
     found: list[tuple[Action, ...]] = []
     for step in steps:
-        wanted = step.tool
+        wanted = _as_name(step.tool)
         if tools[step.tool] > 1 and (value := _telling_value(step, steps)) is not None:
-            wanted = f"{step.tool}_{value}"
+            wanted = f"{wanted}_{value}"
         named = replace(step, patterns={name: _name_source(one, known) for name, one in step.patterns.items()})
         found.append(tuple(action.named(_free_name(wanted, taken)) for action in named.make_actions()))
         known |= {action: action for action in found[-1]}
     return found
+
+
+def _as_name(tool: str) -> str:
+    """Return a tool's name, or a short name of its letters and digits if it would need quotes or is very long."""
+    if tool_text(tool) == tool and len(tool) <= _LONGEST_TOOL:
+        return tool
+    return "_".join(_WORD.findall(tool))[:_LONGEST] or "step"
 
 
 def _name_source(pattern: Any, known: Mapping[Action, Action]) -> Any:
