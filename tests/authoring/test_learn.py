@@ -65,6 +65,14 @@ def test_reads_that_are_made_more_often_than_needed_do_not_hide_the_needed_one()
     assert str(learned(*runs).procedure) == "a >> get_bill >> b"
 
 
+def test_runs_that_make_a_read_too_often_still_show_what_comes_before_all_of_its_calls() -> None:
+    look = call("get_bill")
+    late, early = [B, C, A, look, look], [look, C, B, A, look]
+    made = learned(episode(A, look, B, C), *[episode(*late)] * 3, *[episode(*early)] * 3)
+    assert accepts(made, episode(B, C, A, look))
+    assert not accepts(made, episode(look, C, B, A))
+
+
 def test_reads_that_their_results_tell_apart_are_two_steps() -> None:
     def page(name: str) -> list[Call]:
         return [call("open", to=name), call("get_page", {"page": name, "words": 3})]
