@@ -367,6 +367,16 @@ def test_the_command_learns_a_task_for_each_id_and_prints_json(corepath: Run, ru
         ("shop/order", 8, "get_bill >> a >> b"), ("shop/other", 1, "c >> d"),
     ]  # fmt: skip
     assert found[0]["steps"][0]["support"] == "8 of 8 runs"
+    assert "note: 1 task of them is learned from one run, which shows one way only" in done.stderr
+
+
+def test_runs_whose_calls_were_all_refused_are_learned_with_a_warning(corepath: Run, tmp_path: Path) -> None:
+    refused = Call("pay", {"bill": 7}, error="no such bill")
+    (tmp_path / "refused.jsonl").write_text(f"{episode_json(episode(refused))}\n" * 2)
+    done = corepath("learn", "refused.jsonl", "--out", "task.yaml", cwd=tmp_path)
+    assert "shop/order: no run has a call that could be a step, so that the task accepts doing nothing" in done.stderr
+    assert "actions" not in (tmp_path / "task.yaml").read_text()
+    assert corepath("check", "task.yaml", "--good", "refused.jsonl", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize(

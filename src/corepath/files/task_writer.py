@@ -36,12 +36,15 @@ def as_yaml(
     """Return a YAML task file with the task's procedure, for people to edit.
 
     `comments` are written at the top, and `notes` behind the actions that they are keyed by. If `to_read`, empty lists
-    are left out, and a long procedure takes several lines.
+    and empty actions are left out, and a long procedure takes several lines.
     """
     actions = {str(action.name): action.notation for action in task.actions}
     procedure = str(task.procedure) or "()"
     always = () if to_read else ("reads", "neutral")
-    text = _dump(_quote_calls(_record(task, actions, {"procedure": procedure}, always)))
+    record = _record(task, actions, {"procedure": procedure}, always)
+    if to_read and not actions:
+        del record["actions"]
+    text = _dump(_quote_calls(record))
     if to_read and len(procedure) > _WIDTH:
         line = _dump(_quote_calls({"procedure": procedure}))
         text = text.replace(f"\n{line}", "\n" + "\n".join(_break_lines(line.rstrip("\n"))) + "\n", 1)

@@ -167,6 +167,9 @@ class _Draft:
             procedure, named = look
             self.notes.append("No run changes anything. The step is to look, or to hand over.")
         else:
+            if not used:
+                self.warnings.append("no run has a call that could be a step, so that the task accepts doing nothing")
+                self.notes.append("No run has a call that could be a step: doing nothing is right.")
             procedure = arrangement.procedure(lambda event: choice(*actions[events.steps[event]]))
             named = [action for found in actions.values() for action in found]
         try:
