@@ -291,6 +291,22 @@ def test_a_step_of_a_tool_with_an_odd_name_has_a_plain_name() -> None:
     ]  # fmt: skip
 
 
+def test_steps_that_differ_in_numbers_are_named_after_them(tmp_path: Path) -> None:
+    different = [7.5, 50.0, [2.5, 3], 10**400, -1.5]
+    made = learn([episode(*(call("add", number=number) for number in different))], TOOLS)
+    assert [action.name for action in made.task.actions] == ["add_7.5", "add_50", "add_2.5_3", "add", "add_2"]
+    (tmp_path / "task.yaml").write_text(made.text)
+    assert str(load_tasks(tmp_path / "task.yaml")["shop/order"].procedure) == str(made.task.procedure)
+
+
+def test_a_long_procedure_has_no_long_lines(tmp_path: Path) -> None:
+    steps = [call("step", place=f"shelf {number}") for number in range(30)]
+    made = learn([episode(A, *steps, B), episode(A, *reversed(steps), B)] * 8, TOOLS)
+    assert max(map(len, made.text.splitlines())) < 120
+    (tmp_path / "task.yaml").write_text(made.text)
+    assert str(load_tasks(tmp_path / "task.yaml")["shop/order"].procedure) == str(made.task.procedure)
+
+
 def test_numbers_that_are_too_large_for_a_mean_are_listed() -> None:
     for large in ([1e308, 1.001e308, 1.002e308], [10**400, 10**400 + 1, 10**400 + 2]):
         runs = [episode(call("pay", amount=amount)) for amount in large]

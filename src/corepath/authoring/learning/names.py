@@ -12,10 +12,11 @@ from typing import Any, Final
 from corepath.authoring.learning.steps import SeenStep
 from corepath.notation.action import Action
 from corepath.notation.matchers import ResultOf
-from corepath.values import canonical, tool_text
+from corepath.values import canonical, is_number, tool_text
 
 _PIECE: Final = re.compile(r"[A-Za-z0-9_]+")
 _WORD: Final = re.compile(r"\w+")
+_NUMBERS: Final = re.compile(r"[0-9_.]+")
 _SHORT: Final = 12
 """Longer texts lose what all of them begin and end with."""
 _LONGEST_WORD: Final = 24
@@ -75,9 +76,13 @@ def _are_equal(one: Mapping[str, Any], other: Mapping[str, Any], names: Iterable
 def _as_word(name: str, values: Mapping[str, Any], same: Sequence[Mapping[str, Any]]) -> str:
     """Return a value as a part of a name: without what all values of the argument begin and end with."""
     value = values[name]
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
+    items = value if isinstance(value, list) else [value]
+    if items and all(map(is_number, items)):
+        text = "_".join(str(item) if isinstance(item, int) else f"{item:g}" for item in items)
+        return text if _NUMBERS.fullmatch(text) and len(text) <= _LONGEST_WORD else ""
+    if not isinstance(value, str):
         return ""
-    text = str(value)
+    text = value
     texts = list(dict.fromkeys(str(one[name]) for one in same if name in one))
     if len(texts) > 1 and len(text) > _SHORT:
         begin, end = _common_start(texts), _common_start([one[::-1] for one in texts])
