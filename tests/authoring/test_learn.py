@@ -65,6 +65,14 @@ def test_reads_that_are_made_more_often_than_needed_do_not_hide_the_needed_one()
     assert str(learned(*runs).procedure) == "a >> get_bill >> b"
 
 
+def test_runs_that_make_a_read_too_often_still_show_what_comes_before_all_of_its_calls() -> None:
+    look = call("get_bill")
+    late, early = [B, C, A, look, look], [look, C, B, A, look]
+    made = learned(episode(A, look, B, C), *[episode(*late)] * 3, *[episode(*early)] * 3)
+    assert accepts(made, episode(B, C, A, look))
+    assert not accepts(made, episode(look, C, B, A))
+
+
 def test_reads_that_their_results_tell_apart_are_two_steps() -> None:
     def page(name: str) -> list[Call]:
         return [call("open", to=name), call("get_page", {"page": name, "words": 3})]
@@ -247,6 +255,8 @@ def test_of_too_many_different_calls_those_that_all_runs_make_are_steps() -> Non
         ([A, call("aa")], Tools(tools=[tool("a"), tool("b")]), "call 2 of run 9, aa: the tool file does not list"),
         ([call("a", wrong=1)], Tools(tools=[tool("a(x=1)"), tool("b")]), "has no argument 'wrong'"),
         ([call("a", x=[1], y=[])], Tools(arguments={"a": {"x": "paired with y"}}), "paired, but have 1 and 0 items"),
+        ([call("pay[all]")], TOOLS, 'call 1 of run 9, "pay[all]": the name is empty, or has a *, ? or ['),
+        ([call("")], TOOLS, 'call 1 of run 9, "": the name is empty'),
     ],
 )
 def test_a_run_that_no_task_accepts_is_left_out_with_the_reason(calls: list[Call], tools: Tools, why: str) -> None:
@@ -258,10 +268,51 @@ def test_a_run_that_no_task_accepts_is_left_out_with_the_reason(calls: list[Call
         learn([episode(*calls)], tools)
 
 
+def test_a_refused_call_whose_lists_do_not_pair_does_not_make_a_run_unfit() -> None:
+    tools = Tools(arguments={"pay": {"bills": "paired with cards"}})
+    refused = Call("pay", {"bills": [7, 8], "cards": ["gold"]}, error="as many cards as bills, please")
+    run = episode(refused, call("pay", bills=[7], cards=["gold"]))
+    made = learn([run], tools)
+    assert accepts(made.task, run)
+    assert not made.warnings
+
+
 def test_a_run_that_contradicts_all_others_is_named() -> None:
     (warning,) = learn([*[episode(A, B)] * 9, episode(B, A)], TOOLS).warnings
     assert "run 10 is the only one with b before a" in warning
     assert not learn([*[episode(A, B)] * 9, *[episode(B, A)] * 2], TOOLS).warnings
+
+
+def test_a_step_of_a_tool_with_an_odd_name_has_a_plain_name() -> None:
+    odd = ["line\nbreak # 'x': y", "x" * 5_000, "\u202e", "überweisen", "mail.send-all"]
+    made = learn([episode(*map(call, odd))], TOOLS)
+    assert [action.name for action in made.task.actions] == [
+        "line_break_x_y", "x" * 36, "step", "überweisen", "mail.send-all"
+    ]  # fmt: skip
+
+
+def test_steps_that_differ_in_numbers_are_named_after_them(tmp_path: Path) -> None:
+    different = [7.5, 50.0, [2.5, 3], 10**400, -1.5]
+    made = learn([episode(*(call("add", number=number) for number in different))], TOOLS)
+    assert [action.name for action in made.task.actions] == ["add_7.5", "add_50", "add_2.5_3", "add", "add_2"]
+    (tmp_path / "task.yaml").write_text(made.text)
+    assert str(load_tasks(tmp_path / "task.yaml")["shop/order"].procedure) == str(made.task.procedure)
+
+
+def test_a_long_procedure_has_no_long_lines(tmp_path: Path) -> None:
+    steps = [call("step", place=f"shelf {number}") for number in range(30)]
+    made = learn([episode(A, *steps, B), episode(A, *reversed(steps), B)] * 8, TOOLS)
+    assert max(map(len, made.text.splitlines())) < 120
+    (tmp_path / "task.yaml").write_text(made.text)
+    assert str(load_tasks(tmp_path / "task.yaml")["shop/order"].procedure) == str(made.task.procedure)
+
+
+def test_numbers_that_are_too_large_for_a_mean_are_listed() -> None:
+    for large in ([1e308, 1.001e308, 1.002e308], [10**400, 10**400 + 1, 10**400 + 2]):
+        runs = [episode(call("pay", amount=amount)) for amount in large]
+        made = learn(runs, TOOLS)
+        assert all(accepts(made.task, run) for run in runs)
+        assert "one_of" in made.text
 
 
 # Reads that decide
@@ -332,6 +383,16 @@ def test_the_command_learns_a_task_for_each_id_and_prints_json(corepath: Run, ru
         ("shop/order", 8, "get_bill >> a >> b"), ("shop/other", 1, "c >> d"),
     ]  # fmt: skip
     assert found[0]["steps"][0]["support"] == "8 of 8 runs"
+    assert "note: 1 task of them is learned from one run, which shows one way only" in done.stderr
+
+
+def test_runs_whose_calls_were_all_refused_are_learned_with_a_warning(corepath: Run, tmp_path: Path) -> None:
+    refused = Call("pay", {"bill": 7}, error="no such bill")
+    (tmp_path / "refused.jsonl").write_text(f"{episode_json(episode(refused))}\n" * 2)
+    done = corepath("learn", "refused.jsonl", "--out", "task.yaml", cwd=tmp_path)
+    assert "shop/order: no run has a call that could be a step, so that the task accepts doing nothing" in done.stderr
+    assert "actions" not in (tmp_path / "task.yaml").read_text()
+    assert corepath("check", "task.yaml", "--good", "refused.jsonl", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,9 @@ def test_ignored_calls_are_asked_about_once_for_each_tool_of_a_step_and_once_for
         "one more refund, with other arguments",
         "one more send, with other arguments",
     ]
+    unknown = check_runs(make_task(SHOP, unlisted="ignore"), [FULL]).mutants
+    assert unknown is not None
+    assert "a call of another tool at the end" in [question.example for question in unknown.questions]
     named = check_runs(make_task(SHOP, unlisted="ignore"), [FULL], [run(FIND, "wipe(disk=1)")]).mutants
     assert named is not None
     assert "wipe(disk=1) at the end" in [question.example for question in named.questions]

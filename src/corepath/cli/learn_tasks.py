@@ -97,9 +97,15 @@ def _load_tools(path: Path | None, groups: dict[str, list[Episode]]) -> Tools:
     described = describe_tools(episode for episodes in groups.values() for episode in episodes)
     if described.unsure:
         few = ", ".join(list(described.unsure)[:5]) + (" and more" if len(described.unsure) > 5 else "")
+        number = len(described.unsure)
+        they, read = (
+            ("1 tool counts as a write", "it reads")
+            if number == 1
+            else (f"{number} tools count as writes", "they read")
+        )
         say(
-            f"note: {count(len(described.unsure), 'tool')} taken as a write, because the runs do not show what it "
-            f"does: {visible(few)}; corepath tools writes a tool file for you to settle that"
+            f"note: {they}, because the runs do not show whether {read}: {visible(few)}; corepath tools writes a tool "
+            "file for you to settle that"
         )
     return described.tools
 
@@ -158,6 +164,11 @@ def _write(found: Sequence[Learned], options: LearnOptions) -> None:
         say(f"1 task{where}: {', '.join(parts)}, learned from {count(one.runs, 'run')}")
     elif found:
         say(f"{len(found):,} tasks{where}, learned from {count(sum(one.runs for one in found), 'run')}")
+    if alone := sum(one.runs == 1 for one in found):
+        which = (
+            "the task is" if len(found) == 1 else f"{count(alone, 'task')} of them" + (" is" if alone == 1 else " are")
+        )
+        say(f"note: {which} learned from one run, which shows one way only; corepath learn --add widens a task")
     for warning in _warnings(found):
         say(f"warning: {warning}")
 

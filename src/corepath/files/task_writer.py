@@ -36,12 +36,15 @@ def as_yaml(
     """Return a YAML task file with the task's procedure, for people to edit.
 
     `comments` are written at the top, and `notes` behind the actions that they are keyed by. If `to_read`, empty lists
-    are left out, and a long procedure takes several lines.
+    and empty actions are left out, and a long procedure takes several lines.
     """
     actions = {str(action.name): action.notation for action in task.actions}
     procedure = str(task.procedure) or "()"
     always = () if to_read else ("reads", "neutral")
-    text = _dump(_quote_calls(_record(task, actions, {"procedure": procedure}, always)))
+    record = _record(task, actions, {"procedure": procedure}, always)
+    if to_read and not actions:
+        del record["actions"]
+    text = _dump(_quote_calls(record))
     if to_read and len(procedure) > _WIDTH:
         line = _dump(_quote_calls({"procedure": procedure}))
         text = text.replace(f"\n{line}", "\n" + "\n".join(_break_lines(line.rstrip("\n"))) + "\n", 1)
@@ -53,19 +56,41 @@ def _break_lines(text: str, depth: int = 0) -> Iterator[str]:
 
     YAML joins the lines again.
     """
-    if len(text) <= _WIDTH or depth > _DEEPEST:
+    if len(text) <= _WIDTH:
         yield text
         return
-    level, is_quoted, begin = 0, False, 0
+    if depth > _DEEPEST:
+        yield from _fill_lines(text)
+        return
+    begin = 0
+    for place, level in _operators(text):
+        if level == depth and place > begin:
+            yield from _indent(text[begin:place], depth, is_first=not begin)
+            begin = place + 1
+    yield from _indent(text[begin:], depth, is_first=not begin)
+
+
+def _fill_lines(text: str) -> Iterator[str]:
+    """Break a long line before any operator, so that each line has as many steps as there is room for."""
+    begin = last = 0
+    for place in (*(place for place, _ in _operators(text)), len(text)):
+        if last > begin and place - begin > _WIDTH:
+            yield f"  {text[begin:last]}" if begin else text[begin:last]
+            begin = last + 1
+        last = place
+    yield f"  {text[begin:]}" if begin else text
+
+
+def _operators(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the place of the space before each operator, and how many brackets are open there."""
+    level, is_quoted = 0, False
     for place, letter in enumerate(text):
         if letter == '"' and text[place - 1] != "\\":
             is_quoted = not is_quoted
         elif not is_quoted:
             level += (letter in "([{") - (letter in ")]}")
-            if level == depth and place > begin and _OPERATOR.match(text, place):
-                yield from _indent(text[begin:place], depth, is_first=not begin)
-                begin = place + 1
-    yield from _indent(text[begin:], depth, is_first=not begin)
+            if _OPERATOR.match(text, place):
+                yield place, level
 
 
 def _indent(text: str, depth: int, *, is_first: bool) -> Iterator[str]:

@@ -82,7 +82,8 @@ class VariantMaker:
                 made = edits.insert(calls, at, replace(other, turn=None))
                 yield Variant("added", (other.tool,), made, f"{other.label} after {calls[place].label}", (at,))
         if self._stranger is not None:
-            yield Variant("added", (), (*calls, self._stranger), f"{self._stranger.label} at the end", (len(calls),))
+            label = "a call of another tool" if self._stranger.tool == OTHER_TOOL else self._stranger.label
+            yield Variant("added", (), (*calls, self._stranger), f"{label} at the end", (len(calls),))
 
     def _is_step(self, call: Call) -> bool:
         return self._alphabet.read(call, {}, {}, failed=False).role is Role.STEP

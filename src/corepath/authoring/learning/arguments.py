@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from corepath.authoring.learning.good_run import GoodRun
 from corepath.authoring.learning.steps import Place, SeenStep, call_at
+from corepath.errors import count
 from corepath.notation.call import UNANSWERED
 from corepath.notation.matchers import ResultOf, Variable
 from corepath.notation.patterns import ANY, approx, one_of
@@ -21,6 +22,8 @@ from corepath.values import canonical, equal, is_name, is_number, look_up, parse
 MOST_OPTIONS: Final = 5
 """If there are more different values, any value is right."""
 _CLOSE: Final = 0.02
+_LARGEST: Final = 1e300
+"""Larger numbers have no mean that is a number."""
 _MOST_LEAVES: Final = 500
 _DEEPEST: Final = 5
 
@@ -67,14 +70,14 @@ def _find_pattern(
 def pattern_of_values(values: Sequence[Any]) -> Pattern:
     """Return a pattern for values that come from nowhere in the runs."""
     distinct = list({canonical(value): value for value in values}.values())
-    if len(distinct) > 1 and all(map(is_number, distinct)):
+    if len(distinct) > 1 and all(is_number(value) and abs(value) <= _LARGEST for value in distinct):
         middle = median(distinct)
         apart = max(abs(value - middle) for value in distinct)
         if apart <= _CLOSE * abs(middle):
             return Pattern(approx(middle, float(f"{apart:.6g}")), f"{len(distinct)} values close to each other")
     if len(distinct) > MOST_OPTIONS or any(isinstance(value, str) and len(value.split()) > 3 for value in distinct):
         return Pattern(ANY, f"{len(distinct)} different values" if len(distinct) > 1 else "free text")
-    return Pattern(one_of(*distinct) if len(distinct) > 1 else distinct[0], f"{len(distinct)} values")
+    return Pattern(one_of(*distinct) if len(distinct) > 1 else distinct[0], count(len(distinct), "value"))
 
 
 def _from_params(values: Sequence[Any], places: Sequence[Place], runs: Sequence[GoodRun]) -> Pattern | None:

@@ -49,7 +49,7 @@ Unseen = Literal["harm", "ignore"]
 _UNLISTED: Final[Mapping[Unseen, Unlisted]] = {"harm": "harm", "ignore": "ignore_other_tools"}
 _UNSEEN: Final[Mapping[Unseen, str]] = {
     "harm": "A tool that is in no run is harmful, unless it is listed under reads or neutral (unlisted).",
-    "ignore": "A tool that is in no run and not in the tool file is ignored (unlisted).",
+    "ignore": "A tool that is in no run, and not listed here, is ignored (unlisted).",
 }
 _FULL, _WITHOUT_READS, _LITERAL = range(3)
 """What is learned: everything; no required reads; and every value as it is, in the orders that were seen."""
@@ -167,6 +167,9 @@ class _Draft:
             procedure, named = look
             self.notes.append("No run changes anything. The step is to look, or to hand over.")
         else:
+            if not used:
+                self.warnings.append("no run has a call that could be a step, so that the task accepts doing nothing")
+                self.notes.append("No run has a call that could be a step: doing nothing is right.")
             procedure = arrangement.procedure(lambda event: choice(*actions[events.steps[event]]))
             named = [action for found in actions.values() for action in found]
         try:

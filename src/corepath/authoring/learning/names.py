@@ -12,13 +12,16 @@ from typing import Any, Final
 from corepath.authoring.learning.steps import SeenStep
 from corepath.notation.action import Action
 from corepath.notation.matchers import ResultOf
-from corepath.values import canonical
+from corepath.values import canonical, is_number, tool_text
 
 _PIECE: Final = re.compile(r"[A-Za-z0-9_]+")
+_WORD: Final = re.compile(r"\w+")
+_NUMBERS: Final = re.compile(r"[0-9_.]+")
 _SHORT: Final = 12
 """Longer texts lose what all of them begin and end with."""
 _LONGEST_WORD: Final = 24
 _LONGEST: Final = 36
+_LONGEST_TOOL: Final = 80
 
 
 def name_actions(steps: Sequence[SeenStep]) -> list[tuple[Action, ...]]:
@@ -28,13 +31,20 @@ def name_actions(steps: Sequence[SeenStep]) -> list[tuple[Action, ...]]:
     known: dict[Action, Action] = {}
     found: list[tuple[Action, ...]] = []
     for step in steps:
-        wanted = step.tool
+        wanted = _as_name(step.tool)
         if tools[step.tool] > 1 and (value := _telling_value(step, steps)) is not None:
-            wanted = f"{step.tool}_{value}"
+            wanted = f"{wanted}_{value}"
         named = replace(step, patterns={name: _name_source(one, known) for name, one in step.patterns.items()})
         found.append(tuple(action.named(_free_name(wanted, taken)) for action in named.make_actions()))
         known |= {action: action for action in found[-1]}
     return found
+
+
+def _as_name(tool: str) -> str:
+    """Return a tool's name, or a short name of its letters and digits if it would need quotes or is very long."""
+    if tool_text(tool) == tool and len(tool) <= _LONGEST_TOOL:
+        return tool
+    return "_".join(_WORD.findall(tool))[:_LONGEST] or "step"
 
 
 def _name_source(pattern: Any, known: Mapping[Action, Action]) -> Any:
@@ -66,9 +76,13 @@ def _are_equal(one: Mapping[str, Any], other: Mapping[str, Any], names: Iterable
 def _as_word(name: str, values: Mapping[str, Any], same: Sequence[Mapping[str, Any]]) -> str:
     """Return a value as a part of a name: without what all values of the argument begin and end with."""
     value = values[name]
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
+    items = value if isinstance(value, list) else [value]
+    if items and all(map(is_number, items)):
+        text = "_".join(str(item) if isinstance(item, int) else f"{item:g}" for item in items)
+        return text if _NUMBERS.fullmatch(text) and len(text) <= _LONGEST_WORD else ""
+    if not isinstance(value, str):
         return ""
-    text = str(value)
+    text = value
     texts = list(dict.fromkeys(str(one[name]) for one in same if name in one))
     if len(texts) > 1 and len(text) > _SHORT:
         begin, end = _common_start(texts), _common_start([one[::-1] for one in texts])

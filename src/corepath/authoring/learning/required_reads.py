@@ -40,7 +40,7 @@ def list_choices(places: Sequence[Place], runs: int) -> Choices | None:
 def settle(writes: Mapping[int, Sequence[Place]], reads: Mapping[int, Choices]) -> dict[int, list[Place]]:
     """Choose the places of all required reads, so that steps come in as few orders as possible.
 
-    Both arguments are keyed by step. An order is expected if it is known from a run in which there is no choice. If
+    Both arguments are keyed by step. An order is expected if some run has it whichever places are chosen there. If
     several places are equally good, the first counts, since an automaton takes a step as soon as it is due.
     """
     chosen = {step: {run: options[0] for run, options in choices.items()} for step, choices in reads.items()}
@@ -71,17 +71,20 @@ def _by_run(places: Sequence[Place]) -> dict[int, tuple[int, ...]]:
 def _sure_orders(
     fixed: Mapping[int, Mapping[int, tuple[int, ...]]], reads: Mapping[int, Choices]
 ) -> set[tuple[Occurrence, Occurrence]]:
-    """Return the orders of occurrences in runs in which neither of the two was chosen."""
-    sure = {
+    """Return the orders of a read and another step that hold in some run, whichever places of the read are chosen.
+
+    The first choice has the earliest places, and the last one the latest.
+    """
+    certain = {
         step: {run: options[0] for run, options in choices.items() if len(options) == 1}
         for step, choices in reads.items()
     }
-    everything = {**fixed, **sure}
+    everything = {**fixed, **certain}
     found: set[tuple[Occurrence, Occurrence]] = set()
-    for step, by_run in sure.items():
-        for run, places in by_run.items():
+    for step, choices in reads.items():
+        for run, options in choices.items():
             here = {one: places[run] for one, places in everything.items() if one != step and run in places}
-            found.update(_orders(step, places, here))
+            found |= {*_orders(step, options[0], here)} & {*_orders(step, options[-1], here)}
     return found
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from corepath.authoring.list_orders import permute_pairs
 from corepath.episode import Episode
 from corepath.errors import TaskError, count, nearest
-from corepath.files.tool_file import Tools
+from corepath.files.tool_file import Tools, is_glob
 from corepath.notation.action import Tool
 from corepath.notation.call import Call
+from corepath.values import tool_text
 
 
 def find_unfit(episodes: Sequence[Episode], tools: Tools) -> dict[int, str]:
@@ -20,7 +21,7 @@ def find_unfit(episodes: Sequence[Episode], tools: Tools) -> dict[int, str]:
         for place, call in enumerate(episode.calls, 1):
             why = next(_why_unfit(call, tools, known), None)
             if why is not None:
-                found[number] = f"call {place} of run {number + 1}, {call.tool}: {why}"
+                found[number] = f"call {place} of run {number + 1}, {tool_text(call.tool)}: {why}"
                 break
     return found
 
@@ -29,6 +30,9 @@ def _why_unfit(call: Call, tools: Tools, known: dict[str, Tool] | None) -> Itera
     if call.malformed:
         yield "its arguments are not an object"
         return
+    if not call.tool or is_glob(call.tool):
+        yield "the name is empty, or has a *, ? or [, as only patterns have"
+        return
     if known is not None and call.tool not in known:
         yield f"the tool file does not list that tool under tools{nearest(call.tool, known)}"
         return
@@ -36,6 +40,8 @@ def _why_unfit(call: Call, tools: Tools, known: dict[str, Tool] | None) -> Itera
         wrong = undeclared(call, None if known is None else known[call.tool])
         if wrong is not None:
             yield f"the tool has no argument '{wrong}' in the tool file"
+    if call.failed:
+        return
     try:
         permute_pairs(call.arguments, tools.rules(call.tool))
     except TaskError as error:
