@@ -52,11 +52,16 @@ class ArrowEpisodes:
     @cached_property
     def keys(self) -> tuple[list[tuple[Any, ...]], npt.NDArray[np.int64]]:
         """The distinct values of the columns in `KEY`, and the number of each row's values."""
-        columns = [self.column(name).dictionary_encode() for name in KEY]
+        columns = [self._number_values(name) for name in KEY]
         numbers = _combine(columns)
         rows = _first_rows(numbers.indices, len(numbers.dictionary))
         values = [column.take(rows).to_pylist() for column in columns]
         return list(zip(*values, strict=True)), _to_numpy(numbers.indices)
+
+    def _number_values(self, name: str) -> pa.DictionaryArray:
+        """Return a column as numbers of distinct values, as which it may have been read."""
+        there = name in self._batch.schema.names and _is_numbered(self._batch.column(name))
+        return self._batch.column(name) if there else self.column(name).dictionary_encode()
 
     def code(self, coders: Sequence[TaskCoder | None]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Return a number for each call, and which rows are coded. `coders` has one coder for each of the `keys`.
@@ -191,9 +196,12 @@ def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:
 
 def _as_texts(column: pa.Array) -> pa.Array:
     """Return a column as text, or as numbers of distinct texts if it is so already."""
-    if column.type == _NUMBERED and not column.dictionary.null_count:
-        return column
-    return _as_text(column)
+    return column if _is_numbered(column) else _as_text(column)
+
+
+def _is_numbered(column: pa.Array) -> bool:
+    """Whether a column has numbers of distinct texts, none of which is null."""
+    return bool(column.type == _NUMBERED and not column.dictionary.null_count)
 
 
 def _as_text(column: pa.Array) -> pa.Array:

@@ -29,6 +29,8 @@ BLOCK_BYTES: Final = 8 << 20
 """About how many bytes of lines are scored at once."""
 ROWS: Final = 50_000
 """How many rows of Parquet are scored at once."""
+NUMBERED: Final = ("calls.", "task", "fingerprint", "scoring")
+"""The columns of Parquet that are read as numbers of distinct texts, by how their names begin."""
 T = TypeVar("T")
 ENDINGS: Final = (".parquet", ".gz", ".zst")
 
@@ -198,14 +200,14 @@ def read_rows(shard: Shard) -> Iterator[pa.RecordBatch]:
             yield from file.iter_batches(ROWS, groups, use_threads=False)
             return
         columns = map(file.schema.column, range(len(file.schema)))
-        texts = [one.path for one in columns if one.path.startswith("calls.") and one.physical_type == "BYTE_ARRAY"]
+        texts = [one.path for one in columns if one.path.startswith(NUMBERED) and one.physical_type == "BYTE_ARRAY"]
         with pq.ParquetFile(shard.file, metadata=file.metadata, pre_buffer=False, read_dictionary=texts) as numbered:
             for group in groups:
                 yield from _read_group(numbered, file, group)
 
 
 def _read_group(numbered: pq.ParquetFile, plain: pq.ParquetFile, group: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a row group, the texts of calls as numbers of distinct texts.
+    """Yield the rows of a row group, the columns `NUMBERED` as numbers of distinct texts.
 
     A text of which there are too many is not stored so. Arrow cannot read it as numbers if it is nested, and says so.
     """
