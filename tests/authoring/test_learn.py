@@ -199,7 +199,7 @@ def test_steps_of_one_tool_are_named_after_what_tells_them_apart() -> None:
     steps = [book("Blue room", "2025-02-11 09:00"), book("Red room", "2025-02-11 09:00"),
              book("Red room", "2025-02-11 11:30"), call("lock", x=0.5), call("lock", x=0.7)]  # fmt: skip
     names = [action.name for action in learned(*[episode(*steps)] * 3).actions]
-    assert names == ["book_Blue_room", "book_Red_room_09_00", "book_11_30", "lock", "lock_2"]
+    assert names == ["book_Blue_room", "book_Red_room_09_00", "book_11_30", "lock_0.5", "lock_0.7"]
 
 
 def test_a_judge_is_asked_at_most_five_times_and_its_answer_counts() -> None:

@@ -344,8 +344,8 @@ def test_the_least_surprising_places_of_a_read_count(runs: list[list[int]]) -> N
     assert choices is not None
     writes = {step: {run: (place,) for run, place in found} for step, found in places.items()}
     sure = {
-        pair for run, ways in choices.items() if len(ways) == 1
-        for pair in _pairs_of_run({**writes, READ: {run: ways[0]}}, run)
+        pair for run, ways in choices.items()
+        for pair in set.intersection(*({*_pairs_of_run({**writes, READ: {run: way}}, run)} for way in ways))
     }  # fmt: skip
     best = {
         run: min(ways, key=lambda way, run=run: (_surprise({**_only(writes, run), READ: {run: way}}, sure), way))  # type: ignore[misc]
