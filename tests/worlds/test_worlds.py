@@ -15,7 +15,7 @@ from corepath.verification.decoys import policies_broken, run_decoys
 from corepath.verification.narrowing import challenge, total_notices
 from corepath.verification.search import Search
 from corepath.verification.subject import execute
-from corepath.verification.verify import verify, verify_seeds
+from corepath.verification.verify import verify_seeds
 from corepath.world.examples import variant
 from corepath.world.exploring import explore
 
@@ -24,19 +24,14 @@ MADE = {f"{name}/{task}": (name, task) for name in BUILT_IN for task in world(na
 
 
 @pytest.mark.parametrize("task", MADE)
-def test_every_task_is_proven_and_no_way_to_its_goal_is_unknown(task: str, request: pytest.FixtureRequest) -> None:
+def test_every_task_and_every_variant_is_proven_and_no_way_to_a_goal_is_unknown(
+    task: str, request: pytest.FixtureRequest
+) -> None:
     name, short = MADE[task]
-    found = verify(world(name), short, seed=0, nodes=10_000 if request.config.getoption("--long") else 800)
+    long = request.config.getoption("--long")  # then every variant is searched too
+    found = verify_seeds(world(name), short, 20 if long else 2, 10_000 if long else 800, thorough=long)
     assert found.failures == ()
     assert found.nodes > 0
-
-
-@pytest.mark.parametrize("task", MADE)
-def test_every_variant_is_proven_too(task: str, request: pytest.FixtureRequest) -> None:
-    name, short = MADE[task]
-    long = request.config.getoption("--long")  # then every variant is searched too, 200,000 nodes a task in all
-    found = verify_seeds(world(name), short, 20 if long else 2, 10_000 if long else 0, thorough=long)
-    assert found.failures == ()
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
