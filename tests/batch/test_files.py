@@ -135,7 +135,7 @@ from corepath.batch.parts import PartsFolder
 shards.SHARD_BYTES = 50_000
 out, more = Path(sys.argv[2]), int(sys.argv[4])
 def written():
-    return len(list(PartsFolder(out).path.glob("*.parquet")))
+    return len(list(PartsFolder(out).path.glob("*.arrow")))
 def kill(before=written()):
     while written() < before + more:
         time.sleep(0.001)
@@ -146,25 +146,26 @@ score_files([Path(sys.argv[1])], out, Settings((sys.argv[3],)), processes=2, res
 
 
 def test_after_kill_9_resume_gives_the_same_as_an_uninterrupted_run(made: Made, tmp_path: Path, times: int) -> None:
-    """It is killed when so many more shards are written: at once, then after some, and perhaps not before it ends."""
+    """It is killed when so many more shards are written, five times or, with --long, twenty times."""
     tasks, lines = made
     file, out, whole = write(tmp_path, lines * 2), tmp_path / "scores.parquet", tmp_path / "whole.parquet"
     planned = score_files([file], whole, Settings((str(tasks),)), processes=2).shards
     rng = random.Random("kill")
-    killed = 0
-    for number in range(5 * times):
-        more = rng.randrange(planned // 4) if number else 0
+    wanted, killed, most_parts = 5 if times == 1 else 20, 0, 0
+    while killed < wanted:
+        more = rng.randrange(planned // 2) if killed else 0
         script = [sys.executable, "-c", KILLED, str(file), str(out), str(tasks), str(more)]
         ended = subprocess.run(script, check=False, capture_output=True)
-        killed += ended.returncode == -signal.SIGKILL
         assert ended.returncode in (0, -signal.SIGKILL), ended.stderr.decode()
+        killed += ended.returncode == -signal.SIGKILL
+        most_parts = max(most_parts, len(list(parts.PartsFolder(out).path.glob("*.arrow"))))
         if out.exists():
             assert out.read_bytes() == whole.read_bytes(), "a file that is there is whole"
-    report = score_files([file], out, Settings((str(tasks),)), processes=2, resume=True)
-    assert report.shards
+            out.unlink()  # and the next one begins anew
+    assert most_parts, "some were killed between two shards"
+    score_files([file], out, Settings((str(tasks),)), processes=2, resume=True)
     assert out.read_bytes() == whole.read_bytes()
     assert not out.with_name("scores.parquet.parts").exists()
-    assert killed
 
 
 def test_resume_skips_finished_shards_and_refuses_other_input(made: Made, tmp_path: Path) -> None:

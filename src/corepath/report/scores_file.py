@@ -259,6 +259,9 @@ class RowFile(EpisodeFile):
         super().__init__(*given)
         self._lines: Iterator[bytes] = iter(())
         self._next = 0
+        self._rows: Any = None
+        """The row group that was read last, since rows are mostly read in their order."""
+        self._first = 0
 
     def _line(self, offset: int) -> bytes:
         """Return a line or row by its number. Going back means to read the file again from its beginning."""
@@ -274,21 +277,30 @@ class RowFile(EpisodeFile):
         return b""
 
     def _row(self, number: int) -> bytes:
-        import pyarrow.parquet as pq  # noqa: PLC0415
-
         from corepath.batch.arrow import ArrowEpisodes  # noqa: PLC0415
 
+        row = number - 1
+        if self._rows is None or not self._first <= row < self._first + self._rows.num_rows:
+            self._read_group(row)
+        if self._rows is None:
+            return b""
+        batch = self._rows.slice(row - self._first, 1)
+        if "episode" in batch.schema.names:
+            return str(batch.column("episode")[0].as_py()).encode()
+        return ArrowEpisodes(batch).record(0)
+
+    def _read_group(self, row: int) -> None:
+        """Read the row group with a row, or none if the file ends before."""
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        self._rows, self._first = None, 0
         with pq.ParquetFile(self.path, pre_buffer=False) as file:
-            row = number - 1
             for group in range(file.num_row_groups):
                 size = file.metadata.row_group(group).num_rows
-                if row < size:
-                    batch = file.read_row_group(group).slice(row, 1).combine_chunks().to_batches()[0]
-                    if "episode" in batch.schema.names:
-                        return str(batch.column("episode")[0].as_py()).encode()
-                    return ArrowEpisodes(batch).record(0)
-                row -= size
-        return b""
+                if row < self._first + size:
+                    self._rows = file.read_row_group(group, use_threads=False).combine_chunks().to_batches()[0]
+                    return
+                self._first += size
 
 
 def _scoring_of(profile: str, options: str | None) -> Scoring:
