@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from random import Random
 from typing import Any, Final
@@ -38,6 +39,11 @@ class GoldenRun:
     def strays(self) -> Strays:
         """The task's stray calls, i.e. plausible calls that are not steps."""
         return find_strays(self.task)
+
+    @cached_property
+    def has_writes(self) -> bool:
+        """Whether some call is a write."""
+        return any(self.world.tools[call.tool].writes for call in self.calls)
 
 
 def golden_runs(task: Task, world: Simulator, most: int = 2) -> list[GoldenRun]:

@@ -8,7 +8,7 @@ this module finds the changes that are mistakes in the task's world.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations, islice
+from itertools import combinations, islice, pairwise
 
 from corepath.notation.call import Call
 from corepath.play import edits
@@ -33,11 +33,11 @@ def swapped(run: GoldenRun) -> Iterator[Sequence[Call]]:
     Adjacent steps are preferred. If the golden path has writes, the step that now comes too early is a write that fails
     or changes the state.
     """
-    pairs = list(combinations(range(len(run.calls)), 2))
-    adjacent = [path for one, other in pairs if other == one + 1 for path in _swap(run, one, other)]
+    adjacent = [path for one, other in pairwise(range(len(run.calls))) for path in _swap(run, one, other)]
     if adjacent:
         yield from adjacent
     else:
+        pairs = combinations(range(len(run.calls)), 2)
         yield from islice((path for one, other in pairs for path in _swap(run, one, other)), 1)
 
 
@@ -45,16 +45,12 @@ def _swap(run: GoldenRun, one: int, other: int) -> Iterator[Sequence[Call]]:
     """Yield the path with the steps at two indexes swapped, or nothing if the swap is not a mistake."""
     early = run.calls[other]
     if _accepts(run.task, edits.swap(run.symbols, one, other)) or (
-        _has_writes(run) and not run.world.tools[early.tool].writes
+        run.has_writes and not run.world.tools[early.tool].writes
     ):
         return
     _, answered, after = rehearsal_of(run.task).execute(run.states[one], early)
-    if not _has_writes(run) or answered.failed or not run.world.same_public(run.states[one], after):
+    if not run.has_writes or answered.failed or not run.world.same_public(run.states[one], after):
         yield edits.swap(run.calls, one, other)
-
-
-def _has_writes(run: GoldenRun) -> bool:
-    return any(run.world.tools[call.tool].writes for call in run.calls)
 
 
 def wrong_argument(run: GoldenRun) -> Iterator[Sequence[Call]]:
@@ -74,8 +70,11 @@ def wrong_argument(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 def wrong_tool(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """Yield paths in which one step is replaced by another tool's write that is not a step of the task."""
+    writes, by_tool = run.strays.writes, dict[str, list[Call]]()
     for index, call in enumerate(run.calls):
-        others = [other for other in run.strays.writes if other.tool != call.tool]
+        if call.tool not in by_tool:
+            by_tool[call.tool] = [other for other in writes if other.tool != call.tool]
+        others = by_tool[call.tool]
         if others:
             yield edits.exchange(run.calls, index, others[index % len(others)])
 

@@ -115,8 +115,10 @@ class Pool:
 
     def fork(self) -> Self:
         """Return a copy that can be changed."""
+        made = object.__new__(type(self))
         marks = {key: deque(marks) for key, marks in self._marks.items()}
-        return type(self)(self.pattern, self.names, self.keep_all, marks, dict(self._items))
+        vars(made).update(vars(self), _marks=marks, _items=dict(self._items))
+        return made
 
     def _key(self, bound: Mapping[str, Any]) -> Hashable:
         return tuple(canonical(bound[name]) for name in self._shared)

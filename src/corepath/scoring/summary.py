@@ -35,8 +35,7 @@ OPTIONAL: Final = (REWARD, BROKEN)
 """The means that a summary shows only if an episode has a value for them."""
 USAGE: Final = ("cost", "tokens", "seconds")
 """What episodes used, averaged like a score where the source recorded it. It is never judged."""
-OF_SOURCE: Final = (REWARD, *USAGE)
-"""What the source of an episode says, and not a score."""
+_NO_SCORES: Final = frozenset({*DERIVED, REWARD, *USAGE})
 SCORES: Final = (*MEANS, *OPTIONAL, *USAGE)
 """All that a summary averages."""
 VECTOR: Final = ("pc", "pc_ktc", "prefix_criticality", "harm_free", "efficiency", "pc_hlr", "accepted")
@@ -99,8 +98,9 @@ class Summary:
             return
         scores = episode.scores
         self.harmful += scores["harm_count"]
-        self.harms.update((harm["kind"], harm["effected"]) for harm in scores["harms"])
-        self.again += sum(harm["effected"] and harm.get("again") is not None for harm in scores["harms"])
+        for harm in scores["harms"]:
+            self.harms[harm["kind"], harm["effected"]] += 1
+            self.again += harm["effected"] and harm.get("again") is not None
         self.undefined += scores["efficiency"] is None and not is_by_rules_alone(scores)
         own = self._by_task.setdefault(variant_of(episode), [])
         own.append(row_of(episode, self.undefined_efficiency, self.scores) if row is None else row)
@@ -339,9 +339,9 @@ def value_of(episode: Episode, name: str, undefined_efficiency: str = "zero") ->
     efficiency is 0 unless `undefined_efficiency` is "skip", or the episode was scored by rules alone.
     """
     scores = episode.scores
-    if name in DERIVED:
-        return _derive(scores, name)
-    if name in OF_SOURCE:
+    if name in _NO_SCORES:
+        if name in DERIVED:
+            return _derive(scores, name)
         return reward_of(episode) if name == REWARD else usage_of(episode, name)
     value = scores.get(name)
     if value is None and name == "efficiency" and undefined_efficiency == "zero" and not is_by_rules_alone(scores):
