@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 from corepath.automaton.reading import Forbidden, Reading, Role
 from corepath.errors import Fault, TaskError, nearest
+from corepath.memory import remember
 from corepath.notation.action import Action, Tool
 from corepath.notation.call import Call
 from corepath.notation.matchers import Fields, ResultOf, Scope, depends_on_calls, walk
@@ -172,12 +173,10 @@ class Alphabet:
         """Return the steps, loops and forbid rules that may fit a call to `tool`. They are cached for `MOST_TOOLS`."""
         found = self._by_name.get(tool)
         if found is None:
-            if len(self._by_name) >= MOST_TOOLS:
-                self._by_name.clear()
             loops = (one.arguments for one in self._loops_of(tool) if one.fits_tool(tool))
             forbid = (one for one in self._forbid if one.call.fits_tool(tool))
             steps = ((number, self.patterns[number].arguments) for number in self._by_tool.get(tool, ()))
-            found = self._by_name[tool] = (tuple(steps), tuple(loops), tuple(forbid))
+            found = remember(self._by_name, tool, (tuple(steps), tuple(loops), tuple(forbid)), MOST_TOOLS)
         return found
 
     @cached_property

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final
 
 from corepath.automaton.harm import Breach
 from corepath.automaton.step import Position, Step, advance, step
+from corepath.memory import remember
 from corepath.notation.call import Call
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 MOST_STEPS: Final = 5_000
 """The most steps that are remembered, and the most positions."""
@@ -34,13 +32,14 @@ class StepMemory:
         found = self._taken.get((id(position), id(call), breach))
         if found is None:
             place = _identify(position)
-            position = _remember(self._positions, (place, position.index), position)
+            position = remember(self._positions, (place, position.index), position, MOST_STEPS)
             key = (id(position), id(call), breach)
             found = self._taken.get(key)
             if found is None:
                 taken, after = self._take(position, place, call, breach)
-                after = _remember(self._positions, (_identify(after), after.index), after)
-                found = _remember(self._taken, key, (position, (taken, after)))  # keeps the ids in the key unique
+                after = remember(self._positions, (_identify(after), after.index), after, MOST_STEPS)
+                known = (position, (taken, after))  # keeps the ids in the key unique
+                found = remember(self._taken, key, known, MOST_STEPS)
         return found[1]
 
     def _take(self, position: Position, place: Hashable, call: Call, breach: Breach | None) -> tuple[Step, Position]:
@@ -50,15 +49,8 @@ class StepMemory:
             taken = replace(known, index=position.index)
             return taken, advance(position, taken)
         taken, after = step(position, call, breach)
-        _remember(self._at_other_index, (place, id(call), breach), taken)
+        remember(self._at_other_index, (place, id(call), breach), taken, MOST_STEPS)
         return taken, after
-
-
-def _remember(memory: dict[K, V], key: K, value: V) -> V:
-    """Remember a value. If there are too many, forget all others first."""
-    if len(memory) >= MOST_STEPS:
-        memory.clear()
-    return memory.setdefault(key, value)
 
 
 def _identify(position: Position) -> Hashable:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from corepath.automaton.step_memory import StepMemory
+from corepath.memory import remember
 from corepath.notation.call import Call
 from corepath.rules.monitor import Memory, Monitor
 from corepath.rules.rule import Rule
@@ -28,8 +29,6 @@ MOST_TASKS: Final = 2
 
 Executed = tuple[Call, Call, Any]
 """A call as it was sent, with its result; the same call with the arguments that the tool got; and the state after."""
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 class Rehearsal:
@@ -54,7 +53,7 @@ class Rehearsal:
         found = self._executed.get(key)
         if found is None:
             done = self._answer(state, call)
-            found = _remember(self._executed, key, (state, call, done), MOST_CALLS)  # with them their ids stay unique
+            found = remember(self._executed, key, (state, call, done), MOST_CALLS)  # with them their ids stay unique
         return found[2]
 
     def _answer(self, state: Any, call: Call) -> Executed:
@@ -62,15 +61,15 @@ class Rehearsal:
         found = self._answered.get(key)
         if found is None:
             answered, after = self._world.answer(state, Call(call.tool, call.arguments))
-            after = _remember(self._states, encode_in_order(after), after, MOST_CALLS)
+            after = remember(self._states, encode_in_order(after), after, MOST_CALLS)
             sent = replace(answered, arguments=call.arguments)
             done = self._share(sent), self._share(answered), after
-            found = _remember(self._answered, key, (state, done), MOST_CALLS)
+            found = remember(self._answered, key, (state, done), MOST_CALLS)
         return found[1]
 
     def _share(self, call: Call) -> Call:
         """Return the first executed call that is equal to this one."""
-        return _remember(self._calls, encode_in_order(call), call, MOST_CALLS)
+        return remember(self._calls, encode_in_order(call), call, MOST_CALLS)
 
     def complies(self, calls: Iterable[Call]) -> bool:
         """Whether none of these calls, from the start state on, breaks a policy."""
@@ -93,7 +92,7 @@ class Rehearsal:
             if found is None:
                 broken, reached = self._monitor.observe(memory, call, state, after)
                 judged = (state, call, broken[0] if broken else None, reached)  # the first two keep their ids unique
-                found = _remember(self._judged, key, judged, MOST_CALLS)
+                found = remember(self._judged, key, judged, MOST_CALLS)
             _, _, rule, memory = found
             yield rule
 
@@ -110,15 +109,8 @@ class Rehearsal:
             breaches = {index: rule for index, rule in enumerate(self._judge(run)) if rule is not None}
             known = Replay(replayed.calls, replayed.states, breaches, self._steps.step, self._recall)
             scores = score(self._task, calls, scoring, answer=answer, replayed=known).to_dict()
-            found = _remember(self._scores, key, (calls, scores), MOST_EPISODES)  # their ids stay unique
+            found = remember(self._scores, key, (calls, scores), MOST_EPISODES)  # their ids stay unique
         return found[1]
-
-
-def _remember(memory: dict[K, V], key: K, value: V, most: int) -> V:
-    """Remember a value. If there are too many, forget all others first."""
-    if len(memory) >= most:
-        memory.clear()
-    return memory.setdefault(key, value)
 
 
 @lru_cache(maxsize=MOST_TASKS)

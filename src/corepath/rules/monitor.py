@@ -12,16 +12,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+from corepath.memory import remember
 from corepath.notation.call import Call
 from corepath.rules.event import Event, Mark, bind
 from corepath.rules.rule import Eventually, Never, Rule
 from corepath.rules.segments import make_watch
 from corepath.rules.watch import Watch, is_forbidden
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +106,9 @@ class Monitor:
         reached = Memory(tuple(watches), tuple(keys), number)
         if self._has_windows:  # the place and the time of the call count too
             return broken, in_some_states, reached
-        reached = self._memories.get(reached) or _cache(self._memories, reached, reached)
-        return _cache(self._steps, (memory, call.text), (tuple(broken), tuple(in_some_states), reached))
+        reached = self._memories.get(reached) or remember(self._memories, reached, reached, MOST_CACHED)
+        step = (tuple(broken), tuple(in_some_states), reached)
+        return remember(self._steps, (memory, call.text), step, MOST_CACHED)
 
     def _let_see(self, place: int, memory: Memory, event: Event, text: str) -> _Outcome:
         """Let the watch at `place` see an event. `text` identifies the call and its result."""
@@ -117,7 +116,9 @@ class Monitor:
             return _see(memory.watches[place], event)
         key = (place, memory.keys[place], text)
         found = self._outcomes.get(key)
-        return _cache(self._outcomes, key, _see(memory.watches[place], event)) if found is None else found
+        if found is None:
+            found = remember(self._outcomes, key, _see(memory.watches[place], event), MOST_CACHED)
+        return found
 
     @cached_property
     def _has_windows(self) -> bool:
@@ -132,14 +133,6 @@ class Monitor:
         if tool not in self._by_tool:
             self._by_tool[tool] = [number for number, rule in enumerate(self.policies) if concerns(rule, tool)]
         return self._by_tool[tool]
-
-
-def _cache(cache: dict[K, V], key: K, value: V) -> V:
-    """Put a value into a cache, which is emptied first if it is full."""
-    if len(cache) >= MOST_CACHED:
-        cache.clear()
-    cache[key] = value
-    return value
 
 
 def _see(watch: Watch, event: Event) -> _Outcome:

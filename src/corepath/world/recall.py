@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
+from corepath.memory import remember
+
 V = TypeVar("V")
 
 
@@ -35,9 +37,7 @@ class Memo:
         key = (function, *map(id, objects))
         found = self._known.get(key)
         if found is None:
-            value = function(*objects)
-            if len(self._known) >= self._most:
-                self._known.clear()
-            found = self._known[key] = (value, objects)  # with the objects, their ids stay unique
+            known = (function(*objects), objects)  # with the objects, their ids stay unique
+            found = remember(self._known, key, known, self._most)
         remembered: V = found[0]
         return remembered
