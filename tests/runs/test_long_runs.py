@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,8 @@ def test_jobs_are_cut_and_handed_out_a_few_at_a_time(tmp_path, monkeypatch):
     written = [0]
     append = RunFolder.append
 
-    def counted(folder: RunFolder, *episodes: Episode) -> None:
-        append(folder, *episodes)
+    def counted(folder: RunFolder, *episodes: Episode, **options: Any) -> None:
+        append(folder, *episodes, **options)
         written[0] += 1
 
     monkeypatch.setattr(ProcessPoolExecutor, "submit", watched)
@@ -135,3 +136,25 @@ def test_the_table_of_scores_needs_no_evidence(tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(Score, name, property(lambda _: pytest.fail("evidence was asked for")))
     assert show() == shown
     assert "\nmean of 6 " in shown
+
+
+def test_an_append_that_fails_leaves_no_part_of_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = play_into(tmp_path / "run", Plan(tuple(all_sources(["farm/threshold"])), agents=("oracle",)))
+    before = (folder.path / EPISODES).read_bytes()
+    write, written = os.write, list[int]()
+
+    def fill_disk(file: int, data: bytes) -> int:
+        if written:
+            raise OSError(28, "No space left on device")
+        written.append(write(file, data[:20]))
+        return written[0]
+
+    episode = next(folder.episodes())
+    with folder.writing():
+        monkeypatch.setattr(os, "write", fill_disk)
+        with pytest.raises(OSError, match="No space left"):
+            folder.append(episode)
+        monkeypatch.undo()
+        assert (folder.path / EPISODES).read_bytes() == before
+        folder.append(episode)
+    assert (folder.path / EPISODES).read_bytes() == before * 2
