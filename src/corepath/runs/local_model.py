@@ -35,7 +35,7 @@ _SERVER: Final = Path(__file__).with_name("local_model_server.py")
 _STAGING: Final = ".fetching-"
 _STALE: Final = 24 * 3600.0
 """The age in seconds after which a killed process's staging folder is removed."""
-_QUOTES: Final = "')"
+_QUOTES: Final = "\"')"
 _OWN_FILE: Final = "give a model file of your own: --model local:/path/to/model.gguf"
 
 
@@ -204,7 +204,7 @@ def _last_message(output: str) -> str:
     errors = [line for line in lines if line.startswith("ERROR: ")]
     last = re.sub(r"^(ERROR|error|cause): ", "", (errors or lines or ["no reason was given"])[-1])
     broken = re.search(r"connection broken by '(.*?)':", output)
-    return last + (f" ({broken[1].rpartition('>: ')[2].rstrip(_QUOTES)})" if broken else "")
+    return last + (f" ({re.split('>: |[)]: ', broken[1])[-1].rstrip(_QUOTES)})" if broken else "")
 
 
 def _text(stream: IO[bytes]) -> str:
