@@ -65,7 +65,7 @@ class Call:
         time: float | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        self.__dict__.update(  # three times as fast as the method that a frozen dataclass gets
+        self.__dict__.update(  # more than twice as fast as the method that a frozen dataclass gets
             tool=tool,
             arguments={} if arguments is _NO_ARGUMENTS else arguments,
             result=result,

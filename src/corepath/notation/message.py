@@ -33,7 +33,7 @@ class Message:
         extra: Mapping[str, Any] | None = None,
         turn: int | None = None,
     ) -> None:
-        self.__dict__.update(  # three times as fast as the method that a frozen dataclass gets
+        self.__dict__.update(  # more than twice as fast as the method that a frozen dataclass gets
             role=role,
             content=content,
             before_call=before_call,
