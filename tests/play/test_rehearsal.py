@@ -71,7 +71,7 @@ def test_what_is_remembered_is_bounded(tasks, monkeypatch):
     played(tasks[0])
     known = vars(rehearsal_of(tasks[0]))
     sizes = {name: len(value) for name, value in known.items() if isinstance(value, dict)}
-    assert sizes.keys() == {"_executed", "_answered", "_calls", "_states", "_judged", "_scores"}
+    assert sizes.keys() == {"_moves", "_situations", "_answered", "_calls", "_states", "_scores"}
     assert max(sizes.values()) <= 20
     assert sizes["_scores"] <= 5
     for memory in (known["_steps"], known["_recall"]):
