@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from corepath.automaton.harm import Breach
 from corepath.automaton.reading import Reading
@@ -17,14 +16,12 @@ MOST_STEPS: Final = 5_000
 T = TypeVar("T", Step, Position)
 
 
-class _Place(NamedTuple):
-    """All that decides what calls do at a position, i.e. everything but the index."""
-
-    automaton: int
-    state: int
-    done: int
-    errors: str
-    bound: Hashable
+_Bound = frozenset[tuple[Any, str]] | None
+"""The values of variables and the results of earlier steps, or None if there are none."""
+_Setting = tuple[int, str, _Bound]
+"""All that decides how calls are read at a position: the automaton, how failed calls count, and the bound values."""
+_Place = tuple[_Setting, int, int]
+"""All that decides what calls do at a position: how they are read, the state, and what was done."""
 
 
 class StepMemory:
@@ -38,7 +35,7 @@ class StepMemory:
         self._positions: dict[tuple[_Place, int], Position] = {}
         self._taken: dict[tuple[int, int, Breach | None], tuple[Position, tuple[Step, Position]]] = {}
         self._at_other_index: dict[tuple[_Place, int, Breach | None], tuple[Step, Position, _Place]] = {}
-        self._readings: dict[tuple[int, int, str, Hashable], tuple[Position, Call, Reading]] = {}
+        self._readings: dict[tuple[int, _Setting], tuple[Position, Call, Reading]] = {}
 
     def step(self, position: Position, call: Call, breach: Breach | None = None) -> tuple[Step, Position]:
         """Classify a call as `step` does, or return what it did at an equal position before."""
@@ -58,7 +55,7 @@ class StepMemory:
         index = position.index
         found = self._at_other_index.get((place, id(call), breach))
         if found is None:
-            taken, after = classify(position, call, self._read(position, place, call), breach)
+            taken, after = classify(position, call, self._read(position, place[0], call), breach)
             found = (taken, after, _place_of(after))  # `taken` keeps `call`, so that its id stays unique
             remember(self._at_other_index, (place, id(call), breach), found, MOST_STEPS)
         taken, after, there = found
@@ -67,9 +64,9 @@ class StepMemory:
             reached = remember(self._positions, (there, index + 1), _at_index(after, index + 1), MOST_STEPS)
         return _at_index(taken, index), reached
 
-    def _read(self, position: Position, place: _Place, call: Call) -> Reading:
-        """Read a call as `read` does. What was done before does not matter, apart from the values that it bound."""
-        key = (id(call), place.automaton, place.errors, place.bound)
+    def _read(self, position: Position, setting: _Setting, call: Call) -> Reading:
+        """Read a call as `read` does, or return how it was read in the same setting before."""
+        key = (id(call), setting)
         found = self._readings.get(key)
         if found is None:
             known = (position, call, read(position, call))  # the first two keep the ids in the key unique
@@ -79,11 +76,11 @@ class StepMemory:
 
 def _place_of(position: Position) -> _Place:
     """Return a key that positions have in common only if they are equal, apart from the index."""
-    bound: Hashable = None
+    bound: _Bound = None
     if position.variables or position.results:
         values = (*position.variables.items(), *position.results.items())
         bound = frozenset((name, repr(value)) for name, value in values)
-    return _Place(id(position.automaton), position.state, position.done, position.errors, bound)
+    return (id(position.automaton), position.errors, bound), position.state, position.done
 
 
 def _at_index(item: T, index: int) -> T:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -99,13 +99,20 @@ class Rehearsal:
 
     def complies(self, calls: Iterable[Call]) -> bool:
         """Whether none of these calls, from the start state on, breaks a policy."""
+        return all(made.broken is None for made in self._run(calls))
+
+    def breaks(self, calls: Iterable[Call]) -> bool:
+        """Whether the last of these calls, from the start state on, breaks a policy. There must be one."""
+        *_, last = self._run(calls)
+        return last.broken is not None
+
+    def _run(self, calls: Iterable[Call]) -> Iterator[Move]:
+        """Make calls one after the other from the start state on."""
         situation = self.start
         for call in calls:
             made = self.move(situation, call)
-            if made.broken is not None:
-                return False
+            yield made
             situation = made.after
-        return True
 
     def public(self, state: Any) -> Any:
         """Return a state as JSON, without private fields."""
@@ -116,7 +123,7 @@ class Rehearsal:
         key = (*map(id, calls), canonical(answer), scoring)
         found = self._scores.get(key)
         if found is None:
-            known = replace(replayed, take=self._steps.step, recall=self._recall)
+            known = replace(replayed, take=self._steps.step, recall=self._recall, breaks=self.breaks)
             scores = score(self._task, calls, scoring, answer=answer, replayed=known).to_dict()
             found = remember(self._scores, key, (calls, scores), MOST_EPISODES)  # their ids stay unique
         return found[1]
