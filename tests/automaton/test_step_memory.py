@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corepath import Call, Task, any_order, result_of, tool, trace_calls, var
-from corepath.automaton import step_memory
+from corepath.automaton import step, step_memory
 from corepath.automaton.harm import Breach
-from corepath.automaton.step import Errors, step
+from corepath.automaton.step import Errors, Position
 from corepath.automaton.step_memory import StepMemory
 from corepath.scoring.causes import find_causes, find_roots
 from tests.automaton.helpers import a, b, c, task_of
@@ -60,15 +60,22 @@ def test_a_memory_takes_the_same_steps(tried: list[Run], most: int) -> None:
 
 
 def test_a_step_is_taken_once_in_any_order_and_at_any_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Call] = []
     taken: list[Call] = []
 
-    def count(position: Any, call: Call, breach: Breach | None = None) -> Any:
-        taken.append(call)
-        return step(position, call, breach)
+    def count_read(position: Position, call: Call) -> Any:
+        read.append(call)
+        return step.read(position, call)
 
-    monkeypatch.setattr(step_memory, "step", count)
+    def count_taken(position: Position, call: Call, *how: Any) -> Any:
+        taken.append(call)
+        return step.classify(position, call, *how)
+
+    monkeypatch.setattr(step_memory, "read", count_read)
+    monkeypatch.setattr(step_memory, "classify", count_taken)
     memory = StepMemory()
     first, second, third, other = CALLS[:4]
     for calls in ([first, second, third], [second, first, third], [other, first, second, third]):
         trace_calls(TASKS[0].automaton, calls, take=memory.step)
     assert taken == [first, second, third, second, first, other]
+    assert read == [first, second, third, other]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -21,6 +22,7 @@ from corepath import (
     load_tasks,
 )
 from corepath.files.schema import schema
+from corepath.world.recall import Memo
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -238,3 +240,20 @@ def test_a_file_without_episodes_says_so(tmp_path, raw):
     file.write_bytes(raw)
     with pytest.raises(InputError, match="no episodes in this file; each line is one JSON object"):
         load_episodes(file)
+
+
+def test_a_line_with_remembered_texts_is_the_same_line():
+    call, other = Call("look", {"at": "A"}, result={"x": 1.0}), Call("go", {}, error="no")
+    scores = {"pc": 0.5, "harms": [{"kind": "unlisted"}]}
+    plain = Episode("farm/a", (call, other, call), "me", scores=scores, extra={"state": {"at": "A"}})
+    episodes = [
+        plain,
+        replace(plain, epoch=1),
+        replace(plain, epoch=2, calls=(call,)),
+        replace(plain, epoch=3, scores={**scores, "pc": 1.0}),
+        replace(plain, epoch=4, extra={"scores": 3, "state": {}}),
+        replace(plain, epoch=5, scores={}, calls=()),
+    ]
+    recall = Memo(100)
+    for episode in [*episodes, *episodes]:
+        assert episode_json(episode, recall) == episode_json(episode)

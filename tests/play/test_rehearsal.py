@@ -71,7 +71,7 @@ def test_what_is_remembered_is_bounded(tasks, monkeypatch):
     played(tasks[0])
     known = vars(rehearsal_of(tasks[0]))
     sizes = {name: len(value) for name, value in known.items() if isinstance(value, dict)}
-    assert sizes.keys() == {"_executed", "_answered", "_calls", "_states", "_judged", "_scores"}
+    assert sizes.keys() == {"_moves", "_situations", "_answered", "_calls", "_states", "_scores"}
     assert max(sizes.values()) <= 20
     assert sizes["_scores"] <= 5
     for memory in (known["_steps"], known["_recall"]):
@@ -171,3 +171,30 @@ def test_a_monitor_begins_anew_each_time(tasks):
             run = replay(task, episode.calls)
             fresh = find_breaches(Monitor(task.policies), run.calls, run.states)
             assert find_breaches(known, run.calls, run.states) == fresh
+
+
+def test_what_a_move_breaks_is_what_the_policies_say(tasks):
+    for task in tasks:
+        known, monitor = rehearsal_of(task), Monitor(task.policies)
+        for name in ("random", "harmful_early", "wandering"):
+            calls = play(built_in(name), task, name=name).calls
+            run = replay(task, calls)
+            broken = find_breaches(monitor, run.calls, run.states)
+            assert [known.breaks(calls[: end + 1]) for end in range(len(calls))] == [
+                index in broken for index in range(len(calls))
+            ]
+            assert known.complies(calls) == (not broken)
+
+
+def test_a_session_that_mixes_remembered_and_own_calls_records_what_own_calls_record(tasks):
+    for task in tasks:
+        calls = play(built_in("harmful_late"), task, name="a").calls
+        mixed, own = Session(task), Session(task)
+        for index, call in enumerate(calls):
+            own.call(call.tool, call.arguments)
+            if index % 3 == 1:
+                mixed.call(call.tool, call.arguments)
+            else:
+                mixed.repeat(call)
+        how: Any = {"epoch": 0, "seed": 0, "answer": "Done.", "ended": "answered", "scoring": PAPER}
+        assert episode_json(record_episode(mixed, "a", **how)) == episode_json(record_episode(own, "a", **how))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 from corepath.world.recall import Memo, compute
 
 
@@ -24,3 +27,15 @@ def test_objects_that_are_gone_are_not_taken_for_new_ones() -> None:
         made = [number]
         assert memo(sum, made) == compute(sum, made) == number
         del made
+
+
+def test_a_memo_that_is_an_argument_itself_is_freed_at_once():
+    memo = Memo(10)
+    assert memo(lambda recall, one: recall(len, one), memo, "abc") == 3
+    gone = weakref.ref(memo)
+    gc.disable()
+    try:
+        del memo
+        assert gone() is None
+    finally:
+        gc.enable()

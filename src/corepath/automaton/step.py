@@ -141,9 +141,19 @@ def step(position: Position, call: Call, breach: Breach | None = None) -> tuple[
 
     `breach` is a policy that the call breaks, or None. It makes the call harmful, and leads to no other state.
     """
+    return classify(position, call, read(position, call), breach)
+
+
+def read(position: Position, call: Call) -> Reading:
+    """Return the alphabet's classification of a call at a position."""
+    failed = call.failed and position.errors != "as_called"
+    return position.automaton.alphabet.read(call, position.variables, position.results, failed=failed)
+
+
+def classify(position: Position, call: Call, reading: Reading, breach: Breach | None) -> tuple[Step, Position]:
+    """Return the step that a call is, and the position after it. `reading` is the call's classification."""
     automaton, state = position.automaton, position.state
     failed = call.failed and position.errors != "as_called"
-    reading = automaton.alphabet.read(call, position.variables, position.results, failed=failed)
     kind, after = effect(automaton, state, call, reading, failed=failed)
     harm = None
     if failed and position.errors == "harmful" and kind is not Kind.HARM:

@@ -57,7 +57,7 @@ def load_episodes(path: str | Path) -> list[Episode]:
 
 
 def episode_json(episode: Episode, recall: Recall | None = None) -> str:
-    """Return the episode as one line of JSON. `recall` remembers the text of calls that come again."""
+    """Return the episode as one line of JSON. `recall` remembers the text of calls and scores that come again."""
     record: dict[str, Any] = {"version": VERSION, "task": episode.task}
     optional = {
         "agent": episode.agent,
@@ -73,10 +73,16 @@ def episode_json(episode: Episode, recall: Recall | None = None) -> str:
     record |= {name: value for name, value in optional.items() if value is not None}
     record |= free_record(episode)
     if recall is not None:
-        calls = ", ".join(recall(_call_json, call) for call in episode.calls)
-        return f'{_encode(record)[:-1]}, "calls": [{calls}]}}'
+        scores = record.pop("scores") if next(reversed(record)) == "scores" else None
+        return f"{_encode(record)[:-1]}, {recall(_end_json, recall, scores, *episode.calls)}"
     record["calls"] = list(map(_call_record, episode.calls))
     return _encode(record)
+
+
+def _end_json(recall: Recall, scores: Mapping[str, Any] | None, *calls: Call) -> str:
+    """Return the end of an episode's line: its scores, which are last of all but the calls, and its calls."""
+    texts = ", ".join(recall(_call_json, call) for call in calls)
+    return f'"calls": [{texts}]}}' if scores is None else f'"scores": {_encode(scores)}, "calls": [{texts}]}}'
 
 
 def _call_json(call: Call) -> str:

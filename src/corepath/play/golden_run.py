@@ -61,15 +61,15 @@ def random_golden_run(task: Task, world: Simulator, random: Random) -> GoldenRun
     if task.automaton.rule == "simple_paths":  # random steps could go in circles
         return _run(task, world, random.choice(list(islice(task.automaton.golden.paths(), MOST_PATHS))))
     strays = find_strays(task)
-    path: list[tuple[Node, Iterator[Edge]]] = [(strays.start, _shuffle_steps(strays, strays.start, random))]
+    path: list[tuple[Node, Iterator[int]]] = [(strays.start, _shuffle_steps(task, strays.start, random))]
     edges: list[Edge] = []
     while path:
         node, steps = path[-1]
         ends = node.position.accepted and (len(task.automaton.due(node.position.state)) == 0 or random.random() < 0.5)
-        edge = None if ends else next(steps, None)
+        edge = None if ends else _take_first(strays, node, steps)
         if edge is not None:
             edges.append(edge)
-            path.append((edge.after, _shuffle_steps(strays, edge.after, random)))
+            path.append((edge.after, _shuffle_steps(task, edge.after, random)))
         elif node.position.accepted:
             states = tuple(one.state for one, _ in path)
             symbols, calls = tuple(edge.symbol for edge in edges), tuple(edge.call for edge in edges)
@@ -80,14 +80,21 @@ def random_golden_run(task: Task, world: Simulator, random: Random) -> GoldenRun
     raise TaskError.of(f"task '{task.id}': no golden path runs")
 
 
-def _shuffle_steps(strays: Strays, node: Node, random: Random) -> Iterator[Edge]:
-    """Execute the steps that are expected at `node`, in random order, and yield those that succeed."""
-    due = list(strays.task.automaton.due(node.position.state))
-    random.shuffle(due)
-    for symbol in due:
+def _shuffle_steps(task: Task, node: Node, random: Random) -> Iterator[int]:
+    """Return the action numbers of the steps that are expected at `node`, in random order."""
+    due = list(task.automaton.due(node.position.state))
+    if len(due) > 1:
+        random.shuffle(due)
+    return iter(due)
+
+
+def _take_first(strays: Strays, node: Node, steps: Iterator[int]) -> Edge | None:
+    """Execute steps at `node` until one succeeds, and return it. Return None if none does."""
+    for symbol in steps:
         done = strays.step(node, symbol)
         if isinstance(done, Edge):
-            yield done
+            return done
+    return None
 
 
 def _run(task: Task, world: Simulator, path: Sequence[int]) -> GoldenRun:

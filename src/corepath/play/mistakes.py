@@ -70,11 +70,8 @@ def wrong_argument(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 def wrong_tool(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """Yield paths in which one step is replaced by another tool's write that is not a step of the task."""
-    writes, by_tool = run.strays.writes, dict[str, list[Call]]()
     for index, call in enumerate(run.calls):
-        if call.tool not in by_tool:
-            by_tool[call.tool] = [other for other in writes if other.tool != call.tool]
-        others = by_tool[call.tool]
+        others = run.strays.writes_without[call.tool]
         if others:
             yield edits.exchange(run.calls, index, others[index % len(others)])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from corepath.automaton.step_memory import StepMemory
 from corepath.memory import remember
@@ -31,6 +31,25 @@ Executed = tuple[Call, Call, Any]
 """A call as it was sent, with its result; the same call with the arguments that the tool got; and the state after."""
 
 
+class Situation(NamedTuple):
+    """All that decides what a call does: the world's state, and what the policies remember."""
+
+    state: Any
+    memory: Memory
+
+
+class Move(NamedTuple):
+    """A call that was made: as it was sent, with the arguments that the tool got, what it breaks, and what came of it.
+
+    `broken` is the first policy that the call breaks, or None.
+    """
+
+    sent: Call
+    answered: Call
+    broken: Rule | None
+    after: Situation
+
+
 class Rehearsal:
     """Executes, judges and scores calls on a task, and remembers the outcome.
 
@@ -40,77 +59,79 @@ class Rehearsal:
     def __init__(self, task: Task) -> None:
         self._task, self._world, self._monitor = task, simulator_of(task), Monitor(task.policies)
         self._steps, self._recall = StepMemory(), Memo(MOST_CALLS)
-        self._executed: dict[tuple[int, int], tuple[Any, Call, Executed]] = {}
+        self._moves: dict[tuple[int, int], tuple[Situation, Call, Move]] = {}
+        self._situations: dict[tuple[int, int], Situation] = {}
         self._answered: dict[tuple[int, str, str], tuple[Any, Executed]] = {}
         self._calls: dict[str, Call] = {}
-        self._states: dict[str, Any] = {}
-        self._judged: dict[tuple[Memory, int, int], tuple[Any, Call, Rule | None, Memory]] = {}
+        self._states: dict[str, Any] = {encode_in_order(task.start): task.start}
         self._scores: dict[tuple[Any, ...], tuple[tuple[Call, ...], Mapping[str, Any]]] = {}
+        self.start = Situation(task.start, self._monitor.begin())
+
+    def move(self, situation: Situation, call: Call) -> Move:
+        """Make a call in a situation. Equal outcomes are the same objects, as long as they are remembered."""
+        key = (id(situation), id(call))
+        found = self._moves.get(key)
+        if found is None:
+            state, memory = situation
+            sent, answered, after = self.execute(state, call)
+            broken, reached = self._monitor.observe(memory, answered, state, after)
+            there = remember(self._situations, (id(after), id(reached)), Situation(after, reached), MOST_CALLS)
+            made = Move(sent, answered, broken[0] if broken else None, there)
+            found = remember(self._moves, key, (situation, call, made), MOST_CALLS)  # with them their ids stay unique
+        return found[2]
 
     def execute(self, state: Any, call: Call) -> Executed:
         """Execute a call in a state. Equal outcomes are the same objects, as long as they are remembered."""
-        key = (id(state), id(call))
-        found = self._executed.get(key)
-        if found is None:
-            done = self._answer(state, call)
-            found = remember(self._executed, key, (state, call, done), MOST_CALLS)  # with them their ids stay unique
-        return found[2]
-
-    def _answer(self, state: Any, call: Call) -> Executed:
         key = (id(state), call.tool, repr(call.arguments))
         found = self._answered.get(key)
         if found is None:
             answered, after = self._world.answer(state, Call(call.tool, call.arguments))
-            after = remember(self._states, encode_in_order(after), after, MOST_CALLS)
-            sent = replace(answered, arguments=call.arguments)
+            if after is not state:
+                after = remember(self._states, encode_in_order(after), after, MOST_CALLS)
+            sent = Call(call.tool, call.arguments, *_answer_of(answered))
             done = self._share(sent), self._share(answered), after
             found = remember(self._answered, key, (state, done), MOST_CALLS)
         return found[1]
 
     def _share(self, call: Call) -> Call:
-        """Return the first executed call that is equal to this one."""
-        return remember(self._calls, encode_in_order(call), call, MOST_CALLS)
+        """Return the first executed call that is equal to this one, down to types of numbers and the order of keys."""
+        return remember(self._calls, repr((call.tool, call.arguments, _answer_of(call))), call, MOST_CALLS)
 
     def complies(self, calls: Iterable[Call]) -> bool:
         """Whether none of these calls, from the start state on, breaks a policy."""
-        return all(rule is None for rule in self._judge(self._run(calls)))
+        return all(made.broken is None for made in self._run(calls))
 
-    def _run(self, calls: Iterable[Call]) -> Iterator[tuple[Any, Call, Any]]:
-        """Execute calls, and yield each with the states before and after it."""
-        state = self._task.start
+    def breaks(self, calls: Iterable[Call]) -> bool:
+        """Whether the last of these calls, from the start state on, breaks a policy. There must be one."""
+        *_, last = self._run(calls)
+        return last.broken is not None
+
+    def _run(self, calls: Iterable[Call]) -> Iterator[Move]:
+        """Make calls one after the other from the start state on."""
+        situation = self.start
         for call in calls:
-            _, answered, after = self.execute(state, call)
-            yield state, answered, after
-            state = after
-
-    def _judge(self, run: Iterable[tuple[Any, Call, Any]]) -> Iterator[Rule | None]:
-        """Yield the first policy that each executed call breaks, or None. Calls have the states before and after."""
-        memory = self._monitor.begin()
-        for state, call, after in run:
-            key = (memory, id(state), id(call))
-            found = self._judged.get(key)
-            if found is None:
-                broken, reached = self._monitor.observe(memory, call, state, after)
-                judged = (state, call, broken[0] if broken else None, reached)  # the first two keep their ids unique
-                found = remember(self._judged, key, judged, MOST_CALLS)
-            _, _, rule, memory = found
-            yield rule
+            made = self.move(situation, call)
+            yield made
+            situation = made.after
 
     def public(self, state: Any) -> Any:
         """Return a state as JSON, without private fields."""
         return self._recall(self._world.public, state)
 
     def score(self, calls: tuple[Call, ...], answer: Any, scoring: Scoring, replayed: Replay) -> Mapping[str, Any]:
-        """Score calls that were all executed here. The same calls with the same answer score the same."""
+        """Score calls that were all made here. The same calls with the same answer score the same."""
         key = (*map(id, calls), canonical(answer), scoring)
         found = self._scores.get(key)
         if found is None:
-            run = zip(replayed.states, replayed.calls, replayed.states[1:], strict=False)
-            breaches = {index: rule for index, rule in enumerate(self._judge(run)) if rule is not None}
-            known = Replay(replayed.calls, replayed.states, breaches, self._steps.step, self._recall)
+            known = replace(replayed, take=self._steps.step, recall=self._recall, breaks=self.breaks)
             scores = score(self._task, calls, scoring, answer=answer, replayed=known).to_dict()
             found = remember(self._scores, key, (calls, scores), MOST_EPISODES)  # their ids stay unique
         return found[1]
+
+
+def _answer_of(call: Call) -> tuple[Any, ...]:
+    """Return all fields of a call but its tool and its arguments."""
+    return call.result, call.error, call.id, call.turn, call.time, call.extra
 
 
 @lru_cache(maxsize=MOST_TASKS)

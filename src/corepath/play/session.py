@@ -12,7 +12,8 @@ from typing import Any, Final
 from corepath.errors import StepLimitError, count
 from corepath.notation.call import Call
 from corepath.notation.message import Message
-from corepath.play.rehearsal import rehearsal_of
+from corepath.play.rehearsal import Situation, rehearsal_of
+from corepath.rules.rule import Rule
 from corepath.task import Task
 from corepath.values import arguments_of
 from corepath.world.exploring import Replay, simulator_of
@@ -47,6 +48,8 @@ class Session:
         self._simulator = simulator_of(self.task)
         self._executed: list[Call] = []
         self._states = [self.task.start]
+        self._situation: Situation | None = None
+        self._breaches: dict[int, Rule] = {}
         self._began = self.clock() if self.clock else 0.0
 
     @property
@@ -100,9 +103,17 @@ class Session:
         return replace(as_sent, arguments=copy_state(sent.arguments), result=result)  # a copy the agent may change
 
     def repeat(self, call: Call) -> None:
-        """Make a call as built-in agents do: record what it did when it was last made in the same state."""
+        """Make a call as built-in agents do: record what it did when it was last made in the same situation."""
+        if not self.rehearsed:
+            self.call(call.tool, call.arguments)
+            return
         self._check_limit()
-        self._record(*rehearsal_of(self.task).execute(self._states[-1], call))
+        rehearsal = rehearsal_of(self.task)
+        sent, answered, broken, after = rehearsal.move(self._situation or rehearsal.start, call)
+        if broken is not None:
+            self._breaches[len(self.calls)] = broken
+        self._record(sent, answered, after.state)
+        self._situation = after
 
     def _record(self, sent: Call, answered: Call, state: Any) -> None:
         """Record an executed call, as it was sent and with the arguments that the tool got, and the state after it."""
@@ -126,7 +137,7 @@ class Session:
     @property
     def replayed(self) -> Replay:
         """The executed calls, with the arguments that the tools received, and the states before and after them."""
-        return Replay(tuple(self._executed), tuple(self._states))
+        return Replay(tuple(self._executed), tuple(self._states), self._breaches if self.rehearsed else None)
 
     def say(self, text: str) -> None:
         """Record what the agent says before its next call."""

@@ -14,6 +14,7 @@ from corepath.task import Simulator, Task
 from corepath.world.candidates import Candidates
 from corepath.world.examples import may_match, variant
 from corepath.world.exploring import Edge, Node, Place, Snag, attempt, place, simulator_of
+from corepath.world.recall import Memo
 
 MOST_UNDO_TRIALS: Final = 60
 """The most stray writes for which to search for a call that undoes them."""
@@ -32,6 +33,7 @@ class Strays:
     def __init__(self, task: Task, world: Simulator) -> None:
         self.task, self.world = task, world
         self._undoable: dict[str, tuple[Call, Call] | None] = {}
+        self._recall = Memo(MOST_CACHED_STATES)
         self._undone_at_start: list[Call | None] = []
         self._steps: dict[tuple[int, int], Edge | Snag] = {}
         self._nodes: dict[Place, Node] = {}
@@ -57,6 +59,11 @@ class Strays:
     def writes(self) -> list[Call]:
         """All plausible writes that are not steps, grouped by tool."""
         return [call for tool, calls in self.wrong.items() if self.world.tools[tool].writes for call in calls]
+
+    @cached_property
+    def writes_without(self) -> dict[str, list[Call]]:
+        """All plausible writes that are not steps and that another tool makes, keyed by tool name."""
+        return {tool: [call for call in self.writes if call.tool != tool] for tool in self.world.tools}
 
     @cached_property
     def reads(self) -> list[Call]:
@@ -92,7 +99,7 @@ class Strays:
 
         Pairs that work in the start state come first.
         """
-        key = self.world.key(state)
+        key: str = self._recall(self.world.key, state)
         if key not in self._undoable:
             if len(self._undoable) >= MOST_CACHED_STATES:
                 self._undoable.clear()

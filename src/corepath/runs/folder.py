@@ -117,7 +117,7 @@ class RunFolder:
             os.close(lock)
 
     def append(self, *episodes: Episode, recall: Recall | None = None) -> None:
-        """Append finished episodes. `recall` remembers the text of calls that come again.
+        """Append finished episodes. `recall` remembers the text of calls and scores that come again.
 
         Once this method returns, the episodes are safe even if the process is killed.
         """

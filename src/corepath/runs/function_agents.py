@@ -72,7 +72,8 @@ def play_function_agents(
     workers = min(jobs or os.cpu_count() or 1, len(work))
     batches = _play_in_processes(work, workers, folder) if workers > 1 else _play_here(work)
     recall = Memo(MOST_TEXTS)
-    with closing(batches):  # ends the processes at once if writing fails or is interrupted
+    # Closing ends the processes at once if writing fails or is interrupted.
+    with rare_garbage_collection(), closing(batches):
         for episodes in batches:
             folder.append(*episodes, recall=recall)
             for episode in episodes:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from corepath.automaton.step import Position, begin
@@ -65,19 +65,18 @@ class _References:
         for edge in explored.edges:
             self._steps[id(edge.node)].append((_result_text(edge.call), edge.after))
         self._texts = {text for steps in self._steps.values() for text, _ in steps}
-        self._matched: dict[frozenset[tuple[str, int]], bool | None] = {}
+        self._matched: dict[tuple[str, ...], bool | None] = {}
 
     def match_responses(self, responses: Iterable[str]) -> bool | None:
         """Whether some golden path has no response that the agent got less often or not at all.
 
         Returns None if there are too many combinations of responses to check. The result is cached.
         """
-        counts = Counter(text for text in responses if text in self._texts)
-        key = frozenset(counts.items())
+        key = tuple(sorted(text for text in responses if text in self._texts))
         if key not in self._matched:
             if len(self._matched) >= MOST_KEPT:
                 self._matched.clear()
-            self._matched[key] = self._match(counts)
+            self._matched[key] = self._match(Counter(key))
         return self._matched[key]
 
     def _match(self, responses: Counter[str]) -> bool | None:
@@ -104,40 +103,61 @@ def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any], rec
 
     The agent's arguments are ignored if they equal the example arguments, so more episodes share a cached result.
     """
-    settled, bound = {}, {}
-    for step in _open_steps(task):
+    cache = _cache_of(task)
+    own = recall(_collect_own, recall, task, *(call for call in done if call.tool in cache.open_tools))
+    return cache.get(params, own.text, lambda: _explore_own(task, own, params))
+
+
+class _Own(NamedTuple):
+    """The agent's arguments for the settled steps and for the bound steps, by the step's number, and both as text."""
+
+    settled: Mapping[int, Sequence[Any]]
+    bound: Mapping[int, Sequence[Any]]
+    text: str
+
+
+def _collect_own(recall: Recall, task: Task, *done: Call) -> _Own:
+    settled: dict[int, Sequence[Any]] = {}
+    bound: dict[int, Sequence[Any]] = {}
+    for step in _cache_of(task).open_steps:
         own = step.collect_arguments(done, recall)
         if own and step.bound:
             bound[step.symbol] = own
         elif own and not equal(own[0], step.example):
             settled[step.symbol] = own[:1]
+    return _Own(settled, bound, _own_text(settled, bound) if bound else _own_text(settled))
+
+
+def _own_text(*own: Mapping[int, Sequence[Any]]) -> str:
+    return canonical([{str(symbol): given for symbol, given in one.items()} for one in own])
+
+
+def _explore_own(task: Task, own: _Own, params: Mapping[str, Any]) -> _References:
+    """Explore the golden paths with the agent's own arguments.
+
+    If the arguments for bound steps equal the example arguments everywhere, the exploration with example arguments is
+    reused.
+    """
+    settled, bound, _ = own
     if not bound:
         return _explore(task, settled, params)
-    key = canonical([params, _with_text_keys(settled), _with_text_keys(bound)])
-    return _cache_of(task).get(key, lambda: _explore_bound(task, settled, bound, params))
-
-
-def _explore_bound(
-    task: Task, settled: Mapping[int, Sequence[Any]], bound: Mapping[int, Sequence[Any]], params: Mapping[str, Any]
-) -> _References:
-    """Explore the golden paths of a task with bound steps, i.e. steps whose arguments depend on earlier calls.
-
-    `settled` and `bound` map step numbers to the agent's arguments. If the arguments in `bound` equal the example
-    arguments everywhere, the exploration with example arguments is reused.
-    """
-    by_example = _explore(task, settled, params)
+    by_example = _cache_of(task).get(params, _own_text(settled), lambda: _explore(task, settled, params))
     attempts: list[tuple[Node, int, Call | None]] = [
         (edge.node, edge.symbol, edge.call) for edge in by_example.explored.edges
     ]
     attempts += [(snag.node, snag.symbol, snag.call) for snag in by_example.explored.snags]
     choose = _choose_own(task, bound)
-    for node, symbol, call in attempts:
-        if symbol in bound and (call is None or not equal(choose(node.position, symbol), call.arguments)):
-            return _explore(task, {**settled, **bound}, params)
-    return by_example
+    if all(
+        call is not None and equal(choose(node.position, symbol), call.arguments)
+        for node, symbol, call in attempts
+        if symbol in bound
+    ):
+        return by_example
+    both = {**settled, **bound}
+    return _cache_of(task).get(params, _own_text(both), lambda: _explore(task, both, params))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _OpenStep:
     """A step that more than one call fits.
 
@@ -171,13 +191,10 @@ def _arguments_text(call: Call) -> str:
 
 
 def _open_steps(task: Task) -> list[_OpenStep]:
-    """Return the steps that more than one call fits. The result is cached."""
-    cache = _cache_of(task)
-    if cache.open_steps is None:
-        alphabet = task.automaton.alphabet
-        numbers = [number for number in sorted(alphabet.steps) if not alphabet.actions[number].is_literal]
-        cache.open_steps = [_open_step(task, number) for number in numbers]
-    return cache.open_steps
+    """Return the steps that more than one call fits."""
+    alphabet = task.automaton.alphabet
+    numbers = [number for number in sorted(alphabet.steps) if not alphabet.actions[number].is_literal]
+    return [_open_step(task, number) for number in numbers]
 
 
 def _open_step(task: Task, number: int) -> _OpenStep:
@@ -188,29 +205,23 @@ def _open_step(task: Task, number: int) -> _OpenStep:
     return _OpenStep(number, pattern.tool, pattern.arguments, bound=False, example=example)
 
 
-def _with_text_keys(own: Mapping[int, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-    return {str(symbol): given for symbol, given in own.items()}
-
-
 def _explore(task: Task, own: Mapping[int, Sequence[Any]], params: Mapping[str, Any]) -> _References:
-    """Explore the golden paths, using the agent's own arguments for the steps in `own`. The result is cached."""
-
-    def run() -> _References:
-        explored = explore(task, _choose_own(task, own), MOST_PAIRS, params=params)
-        return _References(simulator_of(task), explored)
-
-    return _cache_of(task).get(canonical([params, _with_text_keys(own)]), run)
+    """Explore the golden paths, using the agent's own arguments for the steps in `own`."""
+    explored = explore(task, _choose_own(task, own), MOST_PAIRS, params=params)
+    return _References(simulator_of(task), explored)
 
 
-@dataclass
 class _Cache:
     """A cache for a task's open steps and explored golden paths, shared by all episodes of the task."""
 
-    open_steps: list[_OpenStep] | None = None
-    references: dict[str, _References] = field(default_factory=dict)
+    def __init__(self, task: Task) -> None:
+        self.open_steps = _open_steps(task)
+        self.open_tools = frozenset(step.tool for step in self.open_steps)
+        self.references: dict[tuple[str, str], _References] = {}
 
-    def get(self, key: str, explore: Callable[[], _References]) -> _References:
-        """Return the references cached under `key`, calling `explore` first if there are none."""
+    def get(self, params: Mapping[str, Any], own: str, explore: Callable[[], _References]) -> _References:
+        """Return the references for the agent's own arguments as text, calling `explore` first if there are none."""
+        key = (canonical(params) if params else "", own)
         if key not in self.references:
             found = explore()
             if len(self.references) >= MOST_KEPT:
@@ -224,7 +235,7 @@ _CACHES: Final[WeakKeyDictionary[Task, _Cache]] = WeakKeyDictionary()
 
 def _cache_of(task: Task) -> _Cache:
     if task not in _CACHES:
-        _CACHES[task] = _Cache()
+        _CACHES[task] = _Cache(task)
     return _CACHES[task]
 
 

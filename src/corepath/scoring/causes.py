@@ -37,13 +37,14 @@ def find_causes(trace: Trace) -> dict[int, Cause]:
     Harmful calls that no skipped step explains are left out, and so are steps before the result that they must use.
     """
     found: dict[int, Cause] = {}
-    if not any(step.harm is HarmKind.OUT_OF_ORDER for step in trace.condensed):
+    early = [step.index for step in trace.condensed if step.harm is HarmKind.OUT_OF_ORDER]
+    if not early:
         return found
     names = trace.automaton.alphabet.names
     detours: dict[tuple[int, int], _Detour] = {}
     cause: Cause | None = None
-    position = trace.begin
-    for real in trace.steps:
+    position = trace.positions[early[0]]  # until then, both runs are the same
+    for real in trace.steps[early[0] : _last_harm(trace) + 1]:
         # Until a step is inserted, both runs are the same.
         taken, after = (real, trace.positions[real.index + 1]) if cause is None else trace.take(position, real.call)
         if real.kind is Kind.HARM and _comes_too_early(taken):
@@ -75,14 +76,14 @@ def find_roots(trace: Trace) -> tuple[int, ...]:
     other harmful call is left out. A harmful call that the tool refused is assumed to succeed after the repair. A
     policy that an earlier harmful call broke too is the same mistake.
     """
-    first = next((real.index for real in trace.steps if real.kind is Kind.HARM), None)
+    first = next((real.index for real in trace.condensed if real.kind is Kind.HARM), None)
     if first is None:
         return ()
     found: list[int] = []
     broken: set[str | None] = set()
     detours: dict[tuple[int, int], _Detour] = {}
     position = trace.positions[first]  # until then, both runs are the same
-    for real in trace.steps[first:]:
+    for real in trace.steps[first : _last_harm(trace) + 1]:
         refused = real.kind is Kind.HARM and real.call.failed and real.harm is not HarmKind.FAILED
         errors = "as_called" if refused else trace.begin.errors
         if position.errors != errors:
@@ -99,6 +100,11 @@ def find_roots(trace: Trace) -> tuple[int, ...]:
             after = _replace_arguments(position, taken) or after
         position = after
     return tuple(found)
+
+
+def _last_harm(trace: Trace) -> int:
+    """Return the index of the last harmful call. There must be one."""
+    return next(step.index for step in reversed(trace.condensed) if step.kind is Kind.HARM)
 
 
 def _is_new_breach(harmful: Step, broken: set[str | None]) -> bool:

@@ -141,6 +141,8 @@ class _SearchNode:
     matches: int
     """The number of matches so far."""
     open: _Open
+    remaining: Column
+    """The fewest further edits for each number of unused tokens of x, with an offset. See `_Search._remaining`."""
     futures: tuple[tuple[int, int], ...] = ()
     """For 0, 1, 2, … further matches: the fewest inversions they add, and the resulting number of pairs of matches."""
     edges: list[tuple[int, int, int]] | None = None
@@ -225,7 +227,7 @@ class _Search:
 
     def _push(self, number: int, used: int, distance: int, inversions: int, known: float) -> None:
         """Add an entry to the heap if its upper bound is above `known` and no earlier entry is at least as good."""
-        frontier = self.frontier.setdefault((number, used), [])
+        frontier = self.frontier.get((number, used), ())
         for d, i in frontier:
             if d <= distance and i <= inversions:
                 return
@@ -233,8 +235,8 @@ class _Search:
         unused = len(self.x) - used
         bound = self._bound(node, unused, distance, inversions)
         if bound > known + _ROUNDING:
-            frontier[:] = [(d, i) for d, i in frontier if d < distance or i < inversions]
-            frontier.append((distance, inversions))
+            kept = [(d, i) for d, i in frontier if d < distance or i < inversions]
+            self.frontier[number, used] = [*kept, (distance, inversions)]
             heappush(self.heap, (-bound, node.left, unused, number, used, distance, inversions))
 
     def _bound(self, node: _SearchNode, unused: int, distance: int, inversions: int) -> float:
@@ -242,9 +244,14 @@ class _Search:
 
         The bound combines the fewest further edits with the fewest further inversions.
         """
-        edits = distance + self._remaining(node.node, node.left)[unused] + unused
-        pc = similarity(edits, len(self.x), node.length)
-        return max(self.formula(pc, inversions + added, pairs) for added, pairs in node.futures)
+        pc = similarity(distance + node.remaining[unused] + unused, len(self.x), node.length)
+        # The formula is written out, because this is the innermost loop of the search.
+        by_edits, weight, best = self.formula.lam * pc, 1 - self.formula.lam, -1.0
+        for added, pairs in node.futures:
+            value = by_edits + weight * (1 - (inversions + added) / pairs) if pairs else self.formula(pc, 0, 0)
+            if value > best:  # noqa: PLR1730  # faster than max
+                best = value
+        return best
 
     def _remaining(self, node: int, left: int) -> Column:
         """Return the fewest edits that align the last tokens of x with a path of `left` steps from `node` to the end.
@@ -252,7 +259,7 @@ class _Search:
         The result is a Levenshtein column with the offset described in `columns`. Cell i is for the last i tokens of x.
         The column is computed backwards, from the end of x and from the ends of the paths.
         """
-        stack = [(node, left)]
+        stack = [] if (node, left) in self.remaining else [(node, left)]
         while stack:
             here = stack[-1]
             if here in self.remaining:
@@ -300,10 +307,11 @@ class _Search:
     def _intern(self, node: int, left: int, length: int, matches: int, still_open: _Open) -> int:
         """Return the number of the search node with these fields. Create the search node if it does not exist."""
         key = (node, left, length, matches, still_open)
-        if key not in self.numbers:
-            self.numbers[key] = len(self.nodes)
-            self.nodes.append(_SearchNode(*key))
-        return self.numbers[key]
+        number = self.numbers.get(key)
+        if number is None:
+            number = self.numbers[key] = len(self.nodes)
+            self.nodes.append(_SearchNode(*key, self._remaining(node, left)))
+        return number
 
     def _drop_unmatchable(self, node: int, still_open: _Open) -> _Open:
         """Return the open tokens that some path from `node` can still match."""

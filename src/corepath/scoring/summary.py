@@ -218,8 +218,12 @@ class Summary:
 
 def row_of(episode: Episode, undefined_efficiency: str = "zero", scores: Sequence[str] = SCORES) -> Row:
     """Return an episode's values of the scores that a summary averages. Equal rows are the same object."""
-    values = (value_of(episode, name, undefined_efficiency) for name in scores)
-    return _shared(pack(f"{len(scores)}d", *(nan if value is None else value for value in values)))
+    own, values = episode.scores, []
+    for name in scores:
+        value = None if name in _NO_SCORES else own.get(name)
+        value = value_of(episode, name, undefined_efficiency) if value is None else value
+        values.append(nan if value is None else value)
+    return _shared(pack(f"{len(scores)}d", *values))
 
 
 def summarise(

@@ -43,20 +43,26 @@ def trace_task(
         broken = find_breaches(monitor_of(task), run.calls, run.states)
     breaches = {**by_rules, **{index: as_breach(policy) for index, policy in broken.items()}}
     trace = trace_calls(task.automaton, calls, params, errors, breaches, take)
-    late = [index for index in breaches if trace.steps[index].only_breaks and _is_consequence(task, trace, index)]
+    late = [index for index in breaches if trace.steps[index].only_breaks and _is_consequence(task, trace, index, run)]
     if not late:
         return trace
     breaches |= {index: replace(breaches[index], consequence=True) for index in late}
     return trace_calls(task.automaton, calls, params, errors, breaches, take)
 
 
-def _is_consequence(task: Task, trace: Trace, index: int) -> bool:
+def _is_consequence(task: Task, trace: Trace, index: int, run: Replay) -> bool:
     """Whether a call would not break its policy without the harmful calls before it."""
     kept = [step.call for step in trace.steps[:index] if step.kind is not Kind.HARM]
     if len(kept) == index:
         return False
-    run = replay(task, [*kept, trace.steps[index].call])
-    return len(kept) not in find_breaches(monitor_of(task), run.calls, run.states)
+    calls = [*kept, trace.steps[index].call]
+    return not (_breaks(task, calls) if run.breaks is None else run.breaks(calls))
+
+
+def _breaks(task: Task, calls: Sequence[Call]) -> bool:
+    """Whether the last of these calls breaks a policy."""
+    run = replay(task, calls)
+    return len(calls) - 1 in find_breaches(monitor_of(task), run.calls, run.states)
 
 
 def monitor_of(task: Task) -> Monitor:

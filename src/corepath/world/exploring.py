@@ -39,8 +39,9 @@ Choose = Callable[[Position, int], Mapping[str, Any] | None]
 class Replay:
     """Executed calls with their results, and the states before and after them. `states[0]` is the start state.
 
-    `breaches` has the first policy of the task that each call breaks, by the call's index, if that is known. `take` and
-    `recall` are for calls and states that come again: they take steps, and call other functions, or remember both.
+    `breaches` has the first policy of the task that each call breaks, by the call's index, if that is known. `take`,
+    `recall` and `breaks` are for calls and states that come again. They take steps, call other functions, and say
+    whether the last of some calls breaks a policy, or remember all this.
     """
 
     calls: tuple[Call, ...]
@@ -48,6 +49,7 @@ class Replay:
     breaches: Mapping[int, Rule] | None = None
     take: Take = step
     recall: Recall = compute
+    breaks: Callable[[Sequence[Call]], bool] | None = None
 
     @property
     def end(self) -> Any:

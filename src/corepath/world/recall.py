@@ -37,7 +37,8 @@ class Memo:
         key = (function, *map(id, objects))
         found = self._known.get(key)
         if found is None:
-            known = (function(*objects), objects)  # with the objects, their ids stay unique
+            others = tuple(one for one in objects if one is not self)  # a memo that held itself would be garbage later
+            known = (function(*objects), others)  # with the objects, their ids stay unique
             found = remember(self._known, key, known, self._most)
         remembered: V = found[0]
         return remembered
