@@ -180,9 +180,9 @@ def _child(value: Any, name: str) -> list[Any]:
 def parse_json(text: str | bytes, *, stored: bool = False) -> Any:
     """Parse strict JSON, in which NaN and infinities are errors. If a key is repeated, the last value wins.
 
-    Bytes are in UTF-8, without a byte order mark. If `stored` is True, NaN, infinities and numbers that are too large become strings. Use it for files that other
-    programs wrote. Raises `ValueError` with a message for the user. For a syntax error, the exception is a
-    `json.JSONDecodeError`, and for bytes that are not UTF-8, a `UnicodeDecodeError`.
+    Bytes are in UTF-8, without a byte order mark. If `stored` is True, NaN, infinities and numbers that are too large
+    become strings. Use it for files that other programs wrote. Raises `ValueError` with a message for the user. For a
+    syntax error, the exception is a `json.JSONDecodeError`, and for bytes that are not UTF-8, a `UnicodeDecodeError`.
     """
     decode, refusals = _quick_decoder()
     try:

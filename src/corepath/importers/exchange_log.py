@@ -172,18 +172,18 @@ class _Repeats:
         for numbers in known:
             self._wait(numbers)
             numbers.clear()
-        *starts, whole = _digest_each(_contents(self._to_compare(value))) or [None]
-        for start in starts:
+        digests = _digest_each(_contents(self._to_compare(value)))
+        for start in digests[:-1]:
             if waiting := self._waiting.get(start):
                 self.found[waiting.pop()] = number
-        if whole is not None:
+        for whole in digests[-1:]:
             self._waiting.setdefault(whole, []).append(number)
 
     def _wait(self, numbers: list[int]) -> None:
         """Let records that were not compared so far wait for records that repeat them."""
         for number in numbers:
-            if digests := _digest_each(_contents(self._to_compare(self._kept.load(number)[1]))):
-                self._waiting.setdefault(digests[-1], []).append(number)
+            for whole in _digest_each(_contents(self._to_compare(self._kept.load(number)[1])))[-1:]:
+                self._waiting.setdefault(whole, []).append(number)
 
 
 def _contents(messages: Iterator[Callable[[], Any]], most: int | None = None) -> list[Any]:
