@@ -89,17 +89,19 @@ def parse_plainly(text: str, *, stored: bool) -> Any:
     return value
 
 
-def outcome(text: str, *, stored: bool, plainly: bool) -> tuple[str, Any]:
-    parse = parse_plainly if plainly else parse_json
+def outcome(text: str | bytes, *, stored: bool, plainly: bool) -> tuple[str, Any]:
     try:
-        return "value", repr(parse(text, stored=stored))
+        return "value", repr(parse_plainly(str(text), stored=stored) if plainly else parse_json(text, stored=stored))
     except ValueError as error:
         return type(error).__name__, str(error)
 
 
 def is_the_same(text: str) -> bool:
-    both = [[outcome(text, stored=stored, plainly=plainly) for stored in (True, False)] for plainly in (True, False)]
-    return both[0] == both[1]
+    """Whether a text, and its bytes if it has any, are parsed as the standard library does."""
+    right = [outcome(text, stored=stored, plainly=True) for stored in (True, False)]
+    has_bytes = not any("\ud800" <= letter <= "\udfff" for letter in text)
+    forms = [text, text.encode()] if has_bytes and not text.startswith("\ufeff") else [text]
+    return all([outcome(form, stored=stored, plainly=False) for stored in (True, False)] == right for form in forms)
 
 
 def nested(depth: int, inner: str = "", before: str = "") -> str:
@@ -141,6 +143,11 @@ def test_the_limit_of_nesting_does_not_depend_on_the_length_of_a_text(depth: int
 def test_nesting_beyond_the_stack_is_refused() -> None:
     with pytest.raises(ValueError, match="nested deeper than 200 levels"):
         parse_json(nested(200_000))
+
+
+def test_bytes_that_are_not_utf8_are_refused() -> None:
+    with pytest.raises(UnicodeDecodeError):
+        parse_json(b'{"a": "\xff"}', stored=True)
 
 
 def test_many_brackets_side_by_side_or_in_texts_are_no_nesting() -> None:

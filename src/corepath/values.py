@@ -177,25 +177,25 @@ def _child(value: Any, name: str) -> list[Any]:
     return []
 
 
-def parse_json(text: str, *, stored: bool = False) -> Any:
+def parse_json(text: str | bytes, *, stored: bool = False) -> Any:
     """Parse strict JSON, in which NaN and infinities are errors. If a key is repeated, the last value wins.
 
-    If `stored` is True, NaN, infinities and numbers that are too large become strings. Use it for files that other
-    programs wrote. Raises `ValueError` with a message for the user. For a syntax error, the exception is a
-    `json.JSONDecodeError`.
+    Bytes are in UTF-8, without a byte order mark. If `stored` is True, NaN, infinities and numbers that are too large
+    become strings. Use it for files that other programs wrote. Raises `ValueError` with a message for the user. For a
+    syntax error, the exception is a `json.JSONDecodeError`, and for bytes that are not UTF-8, a `UnicodeDecodeError`.
     """
     decode, refusals = _quick_decoder()
     try:
         value = decode(text)
     except refusals:
-        value = _parse_plainly(text, stored=stored)
-    if len(text) > 2 * DEEPEST and text.count("{") + text.count("[") > DEEPEST and _is_too_deep(value):
+        value = _parse_plainly(text if isinstance(text, str) else text.decode(), stored=stored)
+    if len(text) > 2 * DEEPEST and _count_brackets(text) > DEEPEST and _is_too_deep(value):
         raise ValueError(_TOO_DEEP)
     return value
 
 
 @cache
-def _quick_decoder() -> tuple[Callable[[str], Any], tuple[type[Exception], ...]]:
+def _quick_decoder() -> tuple[Callable[[str | bytes], Any], tuple[type[Exception], ...]]:
     """Return msgspec's decoder and the errors that it raises. It gives the same values as `json`, or an error.
 
     It refuses NaN, infinities, lone surrogates and all numbers that are too large.
@@ -219,6 +219,15 @@ def _parse_plainly(text: str, *, stored: bool) -> Any:
     if end < len(text) and (rest := text[end:].lstrip(_SPACE)):
         raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
     return value
+
+
+def _count_brackets(text: str | bytes) -> int:
+    """Count the opening brackets in a text. If there are more than `DEEPEST`, the result is some larger number.
+
+    To remove them from bytes is several times as fast as to count them, since it searches for the next one.
+    """
+    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return len(raw) - len(raw.replace(b"{", b"", DEEPEST + 1).replace(b"[", b"", DEEPEST + 1))
 
 
 def _is_too_deep(value: Any) -> bool:

@@ -21,6 +21,7 @@ from corepath import (
     load_episodes,
     load_tasks,
 )
+from corepath.files.episodes import episode_bytes
 from corepath.files.schema import schema
 from corepath.world.recall import Memo
 
@@ -90,6 +91,14 @@ def test_episodes_written_and_read_are_the_same(tmp_path_factory, written):
         assert [call.result is UNANSWERED for call in one.calls] == [c.result is UNANSWERED for c in other.calls]
 
 
+@given(st.lists(episodes, min_size=1, max_size=3))
+def test_the_quick_way_to_write_an_episode_writes_the_same_values(written):
+    for episode in written:
+        line = episode_bytes(episode)
+        assert b"\n" not in line
+        assert repr(json.loads(line)) == repr(json.loads(episode_json(episode)))
+
+
 EPISODE_SCHEMA = jsonschema.Draft202012Validator(schema("episode"))
 
 
@@ -120,8 +129,9 @@ def test_a_missing_file_is_an_input_error(tmp_path):
 
 
 def test_an_episode_of_what_is_not_json_is_not_written():
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        episode_json(Episode("t", (Call("a", {"x": float("nan")}),)))
+    for write_line in (episode_json, episode_bytes):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            write_line(Episode("t", (Call("a", {"x": float("nan")}),)))
 
 
 GOOD = {"task": "t", "calls": [{"tool": "a", "arguments": {"x": "value"}}]}

@@ -76,7 +76,7 @@ def test_auto_parses_a_document_once_and_reads_what_the_named_format_does(
 def test_a_named_format_parses_each_line_once(name: str, tmp_path: Path, parsed: list[str]) -> None:
     file = write(tmp_path, *[{**RECORDS[name], "number": number} for number in range(60)])
     assert len(good(import_trace(file, name))) == 60
-    assert sum('"number"' in text for text in parsed) == 61  # the first also to see that there are lines
+    assert sum("number" in str(text) for text in parsed) == 61  # the first also to see that there are lines
 
 
 def test_exchanges_that_repeat_each_other_are_parsed_once(tmp_path: Path, parsed: list[str]) -> None:

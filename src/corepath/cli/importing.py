@@ -17,7 +17,7 @@ from corepath.cli.printing import print_problems, print_table, safe, say, table,
 from corepath.cli.progress import Counter
 from corepath.episode import Episode
 from corepath.errors import InputError, Problem, RecordError, TaskError, count
-from corepath.files.episodes import episode_json
+from corepath.files.episodes import episode_bytes
 from corepath.garbage import rare_garbage_collection
 from corepath.importers.expected_calls import is_source
 from corepath.importers.folders import ENDINGS, Imported, find_files, import_traces
@@ -122,7 +122,7 @@ def import_command(
         for one in import_traces(files, choose, lambda file: counter.name(str(file))):
             if (episode := change(one, log)) is not None:
                 counter.add()
-                write(episode_json(episode))
+                write(episode_bytes(episode))
     complete = True
     if tasks_out is not None:
         source = format_ if format_ in SOURCES else "auto"
@@ -220,7 +220,7 @@ class _Change:
         log.good += 1
         if made.task not in ("", episode.task) and made.fingerprint is not None:
             log.add_note(_problem(found, _describe_new_task(made, episode)))
-        if any(call.malformed for call in made.calls):
+        if any([call.malformed for call in made.calls]):  # noqa: C419  # faster, and few calls are malformed
             log.add_note(_problem(found, _describe_malformed(made)))
         return episode
 
@@ -304,7 +304,7 @@ class Log:
 
 
 @contextmanager
-def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
+def open_output(path: Path | None) -> Iterator[Callable[[str | bytes], None]]:
     """Yield a function that writes a line to the file, or to standard output if `path` is None.
 
     The file is replaced at the end, so that it is never incomplete. If there are no lines, it is left unchanged.
@@ -316,7 +316,7 @@ def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
         usage_error(f"{path} is a folder; give a file with --out")
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with temporary.open("w", encoding="utf-8", buffering=_BUFFER) as file:
+        with temporary.open("wb", buffering=_BUFFER) as file:
             yield _line_writer(file)
         if temporary.stat().st_size:
             temporary.replace(path)
@@ -324,8 +324,9 @@ def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
         temporary.unlink(missing_ok=True)
 
 
-def _line_writer(file: IO[str]) -> Callable[[str], None]:
-    def write(line: str) -> None:
-        file.write(line + "\n")
+def _line_writer(file: IO[bytes]) -> Callable[[str | bytes], None]:
+    def write(line: str | bytes) -> None:
+        file.write(line.encode() if isinstance(line, str) else line)
+        file.write(b"\n")
 
     return write

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from sys import intern
 from typing import IO, Any, Final
@@ -58,20 +59,7 @@ def load_episodes(path: str | Path) -> list[Episode]:
 
 def episode_json(episode: Episode, recall: Recall | None = None) -> str:
     """Return the episode as one line of JSON. `recall` remembers the text of calls and scores that come again."""
-    record: dict[str, Any] = {"version": VERSION, "task": episode.task}
-    optional = {
-        "agent": episode.agent,
-        "epoch": episode.epoch,
-        "params": dict(episode.params) or None,
-        "answer": episode.answer,
-        "other_calls": list(map(_call_record, episode.other_calls)) or None,
-        "messages": list(map(_message_record, episode.messages)) or None,
-        "seed": episode.seed,
-        "fingerprint": episode.fingerprint,
-        "scoring": episode.scoring,
-    }
-    record |= {name: value for name, value in optional.items() if value is not None}
-    record |= free_record(episode)
+    record = _all_but_calls(episode)
     if recall is not None:
         scores = record.pop("scores") if next(reversed(record)) == "scores" else None
         return f"{_encode(record)[:-1]}, {recall(_end_json, recall, scores, *episode.calls)}"
@@ -83,6 +71,49 @@ def _end_json(recall: Recall, scores: Mapping[str, Any] | None, *calls: Call) ->
     """Return the end of an episode's line: its scores, which are last of all but the calls, and its calls."""
     texts = ", ".join(recall(_call_json, call) for call in calls)
     return f'"calls": [{texts}]}}' if scores is None else f'"scores": {_encode(scores)}, "calls": [{texts}]}}'
+
+
+def episode_bytes(episode: Episode) -> bytes:
+    """Return the episode as one line of compact JSON, in UTF-8. This is several times as fast as `episode_json`."""
+    encode, refusals = _quick_encoder()
+    record = _all_but_calls(episode)
+    record["calls"] = list(map(_call_record, episode.calls))
+    try:
+        line = encode(record)
+    except refusals:
+        return _encode(record).encode()
+    return _encode(record).encode() if b"null" in line else line  # a NaN becomes null; the other encoder refuses it
+
+
+@cache
+def _quick_encoder() -> tuple[Callable[[Any], bytes], tuple[type[Exception], ...]]:
+    """Return msgspec's encoder and the errors that it raises for some values that `json` can write."""
+    from msgspec import MsgspecError  # noqa: PLC0415  # not needed to read episodes
+    from msgspec.json import Encoder  # noqa: PLC0415
+
+    return Encoder().encode, (MsgspecError, TypeError, ValueError, OverflowError, RecursionError)
+
+
+def _all_but_calls(episode: Episode) -> dict[str, Any]:
+    """Return the record of an episode without its calls, which come last."""
+    record: dict[str, Any] = {"version": VERSION, "task": episode.task}
+    if episode.agent is not None:
+        record["agent"] = episode.agent
+    record["epoch"] = episode.epoch
+    if episode.params:
+        record["params"] = dict(episode.params)
+    if episode.answer is not None:
+        record["answer"] = episode.answer
+    if episode.other_calls:
+        record["other_calls"] = list(map(_call_record, episode.other_calls))
+    if episode.messages:
+        record["messages"] = list(map(_message_record, episode.messages))
+    for name in ("seed", "fingerprint", "scoring"):
+        value = getattr(episode, name)
+        if value is not None:
+            record[name] = value
+    record |= free_record(episode)
+    return record
 
 
 def _call_json(call: Call) -> str:

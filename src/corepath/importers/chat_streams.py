@@ -46,7 +46,7 @@ class ChatStreams:
         """Add an error that ended the last stream, or skip what adds nothing to a stream."""
         if self._all and str(piece.get("type")).startswith(_HELPERS):
             return True
-        if piece.keys() <= {"error", "type"} and "error" in piece and self._all and not self._all[-1].is_finished:
+        if self._all and "error" in piece and piece.keys() <= {"error", "type"} and not self._all[-1].is_finished:
             self._all[-1].fields["error"] = piece["error"]
             return True
         return "prompt_filter_results" in piece and piece.get("choices") == []  # how a stream of Azure begins

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -78,9 +77,10 @@ def time_of(given: Any) -> float | None:
     except OverflowError:
         return None
     for _ in range(3):
-        if abs(time) >= _MILLISECONDS:
-            time /= 1000
-    return round(time, 6) if math.isfinite(time) and abs(time) < _MILLISECONDS else None
+        if abs(time) < _MILLISECONDS:
+            return round(time, 6)
+        time /= 1000
+    return round(time, 6) if abs(time) < _MILLISECONDS else None
 
 
 def _from_iso(text: str) -> float:
@@ -128,8 +128,10 @@ def metadata_of(record: Any, *conversation: str) -> dict[str, Any] | None:
     if not isinstance(record, dict):
         return None
     found = {name: value for name, value in record.items() if name not in conversation and value not in (None, [], {})}
-    inner = found.pop("metadata", {})
-    return (found | dict(inner) if isinstance(inner, dict) else found | {"metadata": inner}) or None
+    if "metadata" in found:
+        inner = found.pop("metadata")
+        found |= inner if isinstance(inner, dict) else {"metadata": inner}
+    return found or None
 
 
 def describe_type(value: Any) -> str:

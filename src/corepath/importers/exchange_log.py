@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,14 +26,15 @@ from corepath.importers.repeated_exchanges import complete
 from corepath.importers.streams import NewStreams, is_stream, join_records
 from corepath.values import canonical_json
 
-History = Callable[[Any], list[tuple[bool, Callable[[], Any]]] | None]
-"""A function that returns a record's messages for comparison, or None if the record is malformed.
+History = Callable[[Any], Iterable[tuple[bool, Callable[[], Any]]]]
+"""A function that returns a record's messages for comparison, or none if no other record can continue the record.
 
 Each message is a pair: whether the agent wrote it, and a function that returns its content in a form that can be
-compared. Most records share their first messages with no other record, so that few contents are needed.
+compared. Most records share their first messages with no other record, so that few messages and contents are needed. If
+the record is malformed, the function or the iteration over the messages raises `RecordError`.
 """
-ToCompare = Callable[[Any], list[Callable[[], Any]] | None]
-"""A function that returns the contents to compare with later records, or None if no later record can repeat them."""
+ToCompare = Callable[[Any], Iterator[Callable[[], Any]]]
+"""A function that yields the contents to compare with later records, or nothing if no later record can repeat them."""
 Link = Callable[[Any], tuple[str | None, str | None]]
 """A function that returns a record's id and the id of the record that it continues. Either id may be None."""
 
@@ -44,9 +45,9 @@ _ENDS: Final = 50
 """How many characters at both ends of a text are compared roughly."""
 _SMALL: Final = 2**25
 """The records of a file that is not larger, in bytes, are kept in memory."""
-_EXCHANGE_FIELDS: Final = {
+_EXCHANGE_FIELDS: Final = frozenset({
     "request", "response", "choices", "candidates", "output", "schemaType", "message", "@message",
-}  # fmt: skip
+})  # fmt: skip
 """The fields by which an exchange is told from a bare request. The last three are in logs of Bedrock."""
 
 
@@ -71,8 +72,8 @@ def exchange_format(
     def is_record(value: Any) -> bool:
         return mismatch(value) is None and (streams is None or not is_stream(value, streams))
 
-    def to_compare(value: Any) -> list[Callable[[], Any]] | None:
-        return None if has_ended(value) else _messages_to_compare(value, history)
+    def to_compare(value: Any) -> Iterator[Callable[[], Any]]:
+        return iter(()) if has_ended(value) else _messages_to_compare(value, history)
 
     def read(file: Path) -> Iterator[Episode | Problem]:
         records = read_records(file, is_record)
@@ -85,7 +86,7 @@ def exchange_format(
 def ends_with_agent(record: Any) -> bool:
     """Return True if a record is a bare list of messages under `messages`, and the agent wrote the last one."""
     messages = record.get("messages") if isinstance(record, dict) else None
-    if not isinstance(messages, list) or not messages or not record.keys().isdisjoint(_EXCHANGE_FIELDS):
+    if not isinstance(messages, list) or not messages or not _EXCHANGE_FIELDS.isdisjoint(record):
         return False
     last = messages[-1]
     return isinstance(last, dict) and last.get("role") == "assistant"
@@ -98,7 +99,7 @@ def _read(
     empty = True
     for place, value in records:
         empty = False
-        if not isinstance(value, Problem) and (to_compare(value) or (link and any(link(value)))):
+        if not isinstance(value, Problem) and (_contents(to_compare(value), 1) or (link and any(link(value)))):
             yield from _read_related(file, chain([(place, value)], records), read_record, to_compare, link)
             return
         yield from try_record(place, value, read_record)
@@ -159,10 +160,9 @@ class _Repeats:
 
     def add(self, number: int, value: Any) -> None:
         """Add a record. Records are added in order."""
-        messages = self._to_compare(value)
-        if not messages:
+        first = [_outline(content) for content in _contents(self._to_compare(value), _FIRST)]
+        if not first:
             return
-        first = [_outline(content()) for content in messages[:_FIRST]]
         outlines = [hash(tuple(first[:end])) for end in range(1, len(first) + 1)]
         known = [self._rough[outline] for outline in outlines if outline in self._rough]
         uncompared = self._rough.setdefault(outlines[-1], [])
@@ -172,25 +172,35 @@ class _Repeats:
         for numbers in known:
             self._wait(numbers)
             numbers.clear()
-        *starts, whole = _digest_each(content() for content in messages)
-        for start in starts:
+        digests = _digest_each(_contents(self._to_compare(value)))
+        for start in digests[:-1]:
             if waiting := self._waiting.get(start):
                 self.found[waiting.pop()] = number
-        self._waiting.setdefault(whole, []).append(number)
+        for whole in digests[-1:]:
+            self._waiting.setdefault(whole, []).append(number)
 
     def _wait(self, numbers: list[int]) -> None:
         """Let records that were not compared so far wait for records that repeat them."""
         for number in numbers:
-            *_, whole = _digest_each(content() for content in self._to_compare(self._kept.load(number)[1]) or ())
-            self._waiting.setdefault(whole, []).append(number)
+            for whole in _digest_each(_contents(self._to_compare(self._kept.load(number)[1])))[-1:]:
+                self._waiting.setdefault(whole, []).append(number)
 
 
-def _digest_each(contents: Iterable[Any]) -> Iterator[bytes]:
-    """Yield a digest of the contents up to each one."""
-    digest = blake2b(digest_size=16)
+def _contents(messages: Iterator[Callable[[], Any]], most: int | None = None) -> list[Any]:
+    """Return the contents of a record's messages, or of the first ones. There are none if the record is malformed."""
+    try:
+        return [content() for content in islice(messages, most)]
+    except RecordError:
+        return []
+
+
+def _digest_each(contents: Iterable[Any]) -> list[bytes]:
+    """Return a digest of the contents up to each one."""
+    digest, found = blake2b(digest_size=16), []
     for content in contents:
         digest.update(canonical_json(content).encode())
-        yield digest.digest()
+        found.append(digest.digest())
+    return found
 
 
 def _outline(value: Any) -> int:
@@ -202,21 +212,22 @@ def _outline(value: Any) -> int:
     return hash(tuple(map(_outline, value))) if isinstance(value, list) else hash(value)
 
 
-def _messages_to_compare(record: Any, history: History) -> list[Callable[[], Any]] | None:
-    """Return the messages to compare with later records, or None if no later record can continue `record`.
+def _messages_to_compare(record: Any, history: History) -> Iterator[Callable[[], Any]]:
+    """Yield the messages to compare with later records, or nothing if no later record can continue `record`.
 
     If `record` is a bare request, an object with its other fields comes first. These fields are the same in all
     requests from one run. They distinguish a bare request from a conversation in which the agent did nothing.
     """
-    if not isinstance(record, dict) or not (messages := history(record)):
-        return None
-    contents = [one for _, one in messages]
-    if record.keys() & _EXCHANGE_FIELDS:
-        return contents
-    agent_spoke_last = messages[-1][0]
-    if agent_spoke_last:
-        return None
-    return [lambda: {name: record[name] for name in record if name not in INPUT_FIELDS}, *contents]
+    if not isinstance(record, dict):
+        return
+    if not _EXCHANGE_FIELDS.isdisjoint(record):
+        yield from (content for _, content in history(record))
+        return
+    messages = list(history(record))
+    agent_spoke_last = not messages or messages[-1][0]
+    if not agent_spoke_last:
+        yield lambda: {name: record[name] for name in record if name not in INPUT_FIELDS}
+        yield from (content for _, content in messages)
 
 
 # Records that name the record they continue

@@ -12,7 +12,8 @@ from corepath.values import canonical
 INPUT_FIELDS: Final = ("messages", "contents", "input")
 """The request fields that hold the conversation so far, for all supported APIs."""
 
-_MESSAGE_TIMES: Final = dict.fromkeys(("timestamp", "created_at", "createdAt"))
+_MESSAGE_TIMES: Final = ("timestamp", "created_at", "createdAt")
+_ARE_MESSAGE_TIMES: Final = frozenset(_MESSAGE_TIMES)
 _BATCH_FIELDS: Final = {"body": "request", "params": "request", "result": "response"}
 
 
@@ -65,7 +66,7 @@ def exchange_time(record: Any) -> Any:
 
 def message_time(message: Mapping[str, Any]) -> Any:
     """Return when a message was written, in any form that `time_of` reads, or None if that is not known."""
-    return None if _MESSAGE_TIMES.keys().isdisjoint(message) else first_of(message, *_MESSAGE_TIMES)
+    return None if _ARE_MESSAGE_TIMES.isdisjoint(message) else first_of(message, *_MESSAGE_TIMES)
 
 
 def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:
@@ -76,8 +77,11 @@ def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:
     if not isinstance(record, dict):
         return None
     without = (*conversation, "request", "response", "model", "tools")
-    found = [metadata_of(part, *without) or {} for part in (record.get("request"), record.get("response"), record)]
-    return {**found[0], **found[1], **found[2]} or None
+    found: dict[str, Any] = {}
+    for part in (record.get("request"), record.get("response"), record):
+        if part is not None:
+            found |= metadata_of(part, *without) or {}
+    return found or None
 
 
 def normalise(value: Any) -> Any:

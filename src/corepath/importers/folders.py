@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from corepath.episode import Episode
 from corepath.errors import InputError, Problem
@@ -18,8 +18,7 @@ ENDINGS: Final = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".parquet", ".
 """The endings of files that are looked at in a folder. `only` can name others."""
 
 
-@dataclass(frozen=True)
-class Imported:
+class Imported(NamedTuple):
     """An imported episode, its file, and its number (from 1) among the episodes of that file."""
 
     episode: Episode

@@ -16,7 +16,7 @@ from itertools import chain, islice
 from os import fstat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any, Final, TypeVar
+from typing import IO, Any, Final, NamedTuple, TypeVar
 
 from corepath.errors import InputError, Problem, RecordError
 from corepath.files.document import describe_json_error
@@ -45,8 +45,7 @@ _BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 _Read = TypeVar("_Read")
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A record's position: its file, its line, and its number (from 1) if the record is in a list."""
 
     file: str
@@ -352,9 +351,9 @@ def recover_json(raw: bytes) -> Any:
 def _parse(place: Place, raw: bytes) -> Any:
     """Parse a record's JSON, or return a `Problem` if the JSON is invalid."""
     try:
-        return parse_json(raw.removeprefix(BOM_UTF8).decode(), stored=True)
+        return parse_json(raw.removeprefix(BOM_UTF8), stored=True)
     except UnicodeDecodeError as error:
-        return place.problem(f"not UTF-8: the byte 0x{raw[error.start]:02x}")
+        return place.problem(f"not UTF-8: the byte 0x{error.object[error.start]:02x}")
     except json.JSONDecodeError as error:
         found = place.problem(f"not JSON: {describe_json_error(error)}")
         return Problem(found.file, place.line + error.lineno - 1, error.colno, found.message)

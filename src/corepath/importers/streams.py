@@ -67,9 +67,9 @@ def explain_unless_stream(value: Any, new: NewStreams, explain: Callable[[Any], 
 def split_streams(value: Any, new: NewStreams) -> list[Any]:
     """Return the response of each stream in a list of pieces, or a list of only `value` if it is something else.
 
-    Raises `RecordError` if pieces of several streams cannot be told apart.
+    A single piece is something else. Raises `RecordError` if pieces of several streams cannot be told apart.
     """
-    if not is_stream(value, new):
+    if not isinstance(value, list) or not is_stream(value, new):
         return [value]
     found = _join(value, new)
     _require_joined(found)

@@ -50,15 +50,17 @@ class Transcript:
         Arguments that are not a JSON object are kept unchanged. Raises `RecordError` if a call with the same id still
         waits for a result.
         """
-        id, place = _id(id), len(self.calls)  # noqa: A001
+        place = len(self.calls)
+        if type(id) is not str or not id:
+            id = _id(id)  # noqa: A001
         if id is not None:
             if id in self._waiting:
                 raise RecordError(f"the call id {_cut(id)} is used twice before the first call was answered")
             self._waiting[id] = place
         self._open[place] = None
         name = tool if isinstance(tool, str) else "" if tool is None else str(tool)
-        given = arguments_of(arguments)
-        self.calls.append(Call(name, given, UNANSWERED, None, id, self.turn or None, time_of(time), extra))
+        given, made = arguments_of(arguments), None if time is None else time_of(time)
+        self.calls.append(Call(name, given, UNANSWERED, None, id, self.turn or None, made, extra))
 
     def add_result(
         self, id: Any, value: Any, *, error: bool = False, tool: str | None = None, time: Any = None, **extra: Any  # noqa: A002
@@ -68,7 +70,8 @@ class Transcript:
         Without an id, the result goes to the first call that waits for one. If `tool` is set, only calls to this tool
         are considered. Raises `RecordError` if no call waits for the result.
         """
-        id = _id(id)  # noqa: A001
+        if type(id) is not str or not id:
+            id = _id(id)  # noqa: A001
         if id is None:
             place = next((n for n in self._open if tool in (None, self.calls[n].tool)), None)
         else:
@@ -88,19 +91,19 @@ class Transcript:
 
     def _answer(self, place: int, value: Any, error: bool, time: Any, extra: dict[str, Any]) -> None:  # noqa: FBT001
         call = self.calls[place]
+        made = vars(call)  # the call is this transcript's alone until there is an episode
         ended = None if call.time is None else time_of(time)
         if call.time is not None and ended is not None and ended >= call.time:
             extra = {"seconds": round(ended - call.time, 6), **extra}
-        extra = {**call.extra, **extra} if extra else dict(call.extra)
+        if extra:
+            made["extra"] = {**call.extra, **extra}
         self._open.pop(place, None)
         if call.id is not None and self._waiting.get(call.id) == place:
             del self._waiting[call.id]
-        result, failure = call.result, call.error
         if error:
-            failure = value if value not in (None, "", False) else "error"
+            made["error"] = value if value not in (None, "", False) else "error"
         else:
-            result = value
-        self.calls[place] = Call(call.tool, call.arguments, result, failure, call.id, call.turn, call.time, extra)
+            made["result"] = value
 
     def add_text(self, text: Any, *, time: Any = None, **extra: Any) -> None:
         """Add text from the agent. The last text is the agent's answer if no call follows."""
@@ -114,7 +117,8 @@ class Transcript:
         if text not in (None, "", []):
             role = "system" if role == "developer" else role
             turn = self.turn or None if role == "assistant" else None
-            self.messages.append(Message(role, text, len(self.calls), time_of(time), extra, turn))
+            said = None if time is None else time_of(time)
+            self.messages.append(Message(role, text, len(self.calls), said, extra, turn))
 
     def add_usage(self, usage: Any, *, model: Any = None, cost: Any = None) -> None:
         """Add what one request to a model used. `usage` may have the field names of any known provider."""
@@ -147,11 +151,14 @@ class Transcript:
 
 def seconds_between(calls: Iterable[Call], messages: Iterable[Message]) -> float | None:
     """Return the time between the first and the last event, or None if no two times are known."""
-    said = [one.time for one in messages if one.time is not None]
-    called = [(one.time, one.extra.get("seconds", 0)) for one in calls if one.time is not None]
-    if not said and not called:
+    starts = [one.time for one in messages if one.time is not None]
+    ends = starts.copy()
+    for one in calls:
+        if one.time is not None:
+            starts.append(one.time)
+            ends.append(one.time + one.extra.get("seconds", 0))
+    if not starts:
         return None
-    starts, ends = [*said, *(time for time, _ in called)], [*said, *(time + lasted for time, lasted in called)]
     passed = round(max(ends) - min(starts), 6)
     return passed if len(starts) > 1 or passed else None
 
@@ -161,7 +168,7 @@ def _id(given: Any) -> str | None:
 
     Raises `RecordError` if the id is neither a string nor a number.
     """
-    if given is None or isinstance(given, str):
+    if isinstance(given, str) or given is None:
         return given or None
     if isinstance(given, (int, float)) and not isinstance(given, bool):
         return str(given)

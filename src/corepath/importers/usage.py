@@ -31,6 +31,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """The names of counted tokens in the records of live runs, and the names that providers give to them."""
 
+_MEANINGS: Final = {given: name for name, some in _NAMES.items() for given in some}
 _MOST: Final = 1e15
 """Counts from this size on are not taken for counts."""
 
@@ -44,16 +45,16 @@ def read_usage(usage: Any, cost: Any = None) -> dict[str, float]:
     if not usage and cost is None:
         return {}
     given = _with_details(usage) if isinstance(usage, dict) else {}
-    fields = given.keys()
-    counted = {name: _first_number(given, names) for name, names in _NAMES.items() if not fields.isdisjoint(names)}
+    wanted = {_MEANINGS[name]: None for name in given if name in _MEANINGS}
+    counted = {name: _first_number(given, _NAMES[name]) for name in _NAMES if name in wanted}
     counted["total_cost"] = _first_number({"cost": cost}, ("cost",))
     return {name: one for name, one in counted.items() if one is not None}
 
 
 def _with_details(usage: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of `usage` and of the details in it. The fields of `usage` itself take precedence."""
-    details = [one for name, one in usage.items() if name.endswith("_details") and isinstance(one, dict)]
-    return {**{name: one for some in details for name, one in some.items()}, **usage}
+    details = [one for name, one in usage.items() if isinstance(one, dict) and name.endswith("_details")]
+    return {**{name: one for some in details for name, one in some.items()}, **usage} if details else dict(usage)
 
 
 def _first_number(given: Mapping[str, Any], names: tuple[str, ...]) -> float | None:

@@ -44,7 +44,7 @@ def identity(task: Task, seed: int, scoring: Scoring) -> dict[str, Any]:
 
 def origin_in(value: Any) -> Mapping[str, Any] | None:
     """Return the data about an episode that corepath stored in `value`, or None if there is none."""
-    recorded = value.get(KEY) if isinstance(value, Mapping) else None
+    recorded = value.get(KEY) if isinstance(value, dict) else None
     return recorded if _is_origin(recorded) else None
 
 
@@ -72,4 +72,4 @@ def restore(episode: Episode, recorded: Mapping[str, Any] | None) -> Episode:
 
 
 def _is_origin(value: Any) -> TypeGuard[Mapping[str, Any]]:
-    return isinstance(value, Mapping) and "task" in value
+    return isinstance(value, dict) and "task" in value

@@ -198,16 +198,13 @@ def _is_typical(block: Mapping[str, Any]) -> bool:
     return kind in THOUGHTS or (isinstance(kind, str) and kind.endswith(RESULT) and "tool_use_id" in block)
 
 
-def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
-    """Return a record's messages in a form that can be compared, or None if the record is malformed.
+def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]]:
+    """Return a record's messages in a form that can be compared.
 
     Each message is a pair: whether the agent wrote it, and a function that returns its content without thoughts.
     """
-    try:
-        found = objects(_messages(_normalise_record(value)), "messages")
-        messages = [(message.get("role"), _blocks(message)) for message in found]
-    except RecordError:
-        return None
+    found = objects(_messages(_normalise_record(value)), "messages")
+    messages = [(message.get("role"), _blocks(message)) for message in found]
     return [(role == "assistant", partial(_comparable_message, role, blocks)) for role, blocks in messages]
 
 

@@ -307,14 +307,11 @@ def _extend(blocks: dict[Any, dict[str, Any]], index: str, delta: Mapping[str, A
 # Repeated exchanges
 
 
-def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
-    """Return a record's messages in a form that can be compared, or None if the record is malformed."""
+def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]]:
+    """Return a record's messages in a form that can be compared."""
     exchange = _exchange(value)
-    try:
-        messages = list(objects(exchange.messages, "messages")) if exchange is not None else []
-        return [(one.get("role") == "assistant", partial(_comparable, one, _blocks(one))) for one in messages]
-    except RecordError:
-        return None
+    messages = list(objects(exchange.messages, "messages")) if exchange is not None else []
+    return [(one.get("role") == "assistant", partial(_comparable, one, _blocks(one))) for one in messages]
 
 
 def _comparable(message: Mapping[str, Any], blocks: list[Mapping[str, Any]]) -> Any:

@@ -262,21 +262,18 @@ def _metadata(value: Any) -> dict[str, Any] | None:
     return {**(candidate or {}), **(exchange_metadata(value, *_CONVERSATION) or {})} or None
 
 
-def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
-    """Return a record's messages in a form that can be compared, or None if the record is malformed.
+def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]]:
+    """Return a record's messages in a form that can be compared.
 
     Each message is a pair: whether the agent wrote it, and a function that returns its content without thoughts.
     """
-    try:
-        contents = list(objects(_contents(_normalise_record(value)), "contents"))
-        groups = [
-            (by_model, [part for one in group for part in _parts(one)])
-            for by_model, group in groupby(contents, _is_by_model)
-        ]
-        for part in (part for _, parts in groups for part in parts if part.get("thought") is not True):
-            _object(part, CALL)
-    except RecordError:
-        return None
+    contents = list(objects(_contents(_normalise_record(value)), "contents"))
+    groups = [
+        (by_model, [part for one in group for part in _parts(one)])
+        for by_model, group in groupby(contents, _is_by_model)
+    ]
+    for part in (part for _, parts in groups for part in parts if part.get("thought") is not True):
+        _object(part, CALL)
     return [(by_model, partial(_comparable_parts, by_model, parts)) for by_model, parts in groups]
 
 

@@ -53,15 +53,17 @@ def _find_messages(value: Any) -> list[Mapping[str, Any]]:
                 value, "no list of messages, nor an object with 'messages', 'choices', or a 'request' that has them"
             )
         )
-    in_parts: list[Mapping[str, Any]] = []
     for one in messages:
-        if not isinstance(one, dict) or one.get("role") not in ROLES:
-            raise RecordError(f"not all messages have a 'role' among {', '.join(ROLES)}")
-        if "parts" in one or isinstance(one.get("content"), list):
-            in_parts.append(one)
-    if any(map(_has_tool_parts, in_parts)):
-        raise RecordError("tool calls are among the parts of a message's content")
+        _require_message(one)
     return messages
+
+
+def _require_message(value: Any) -> None:
+    """Raise `RecordError` if a value is not a message of this format."""
+    if not isinstance(value, dict) or value.get("role") not in ROLES:
+        raise RecordError(f"not all messages have a 'role' among {', '.join(ROLES)}")
+    if ("parts" in value or isinstance(value.get("content"), list)) and _has_tool_parts(value):
+        raise RecordError("tool calls are among the parts of a message's content")
 
 
 def read_record(value: Any) -> Iterator[Episode]:
@@ -79,17 +81,20 @@ def _read_conversation(value: Any) -> Episode:
         _read_message(transcript, message, message_time(message))
     if answered:
         _read_message(transcript, messages[-1], exchange_time(value))
-    transcript.add_usage(exchange_field(value, "usage"), model=exchange_field(value, "model"))
+    model = exchange_field(value, "model")
+    transcript.add_usage(exchange_field(value, "usage"), model=model)
     origin = origin_in(value)
     metadata = exchange_metadata(value, "messages", "choices", *(() if origin is None else (KEY,)))
-    return restore(transcript.to_episode(agent=exchange_field(value, "model"), metadata=metadata), origin)
+    return restore(transcript.to_episode(agent=model, metadata=metadata), origin)
 
 
 def _read_message(transcript: Transcript, message: Mapping[str, Any], time: Any) -> None:
     role = message["role"]
     if role == "assistant":
         transcript.start_turn()
-        transcript.add_text(text_of(message.get("content")) or message.get("refusal"), time=time)
+        text = text_of(message.get("content")) or message.get("refusal")
+        if text is not None:
+            transcript.add_text(text, time=time)
         for id_, function in _calls(message):
             transcript.add_call(function.get("name"), function.get("arguments"), id_, time=time)
     elif role in ("tool", "function"):
@@ -139,41 +144,37 @@ def _response_message(value: Mapping[str, Any]) -> Any:
     return {"role": "assistant", **message} if isinstance(message, dict) else message
 
 
-def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
-    """Return a record's messages in a form that can be compared, or None if no other record can continue the record.
+def _history(value: Any) -> Iterator[tuple[bool, Callable[[], Any]]]:
+    """Yield a record's messages in a form that can be compared. Exported episodes cannot be continued.
 
-    Each message is a pair: whether the agent wrote it, and a function that returns its content. Malformed records and
-    exported episodes cannot be continued.
+    Each message is a pair: whether the agent wrote it, and a function that returns its content.
     """
-    if origin_in(value) is not None:
-        return None
-    try:
-        messages = _find_messages(_normalise_record(value))
-        found = [(message, _calls(message)) for message in messages]
-    except RecordError:
-        return None
-    return [(message["role"] == "assistant", partial(_comparable, message, calls)) for message, calls in found]
+    for message in () if origin_in(value) is not None else _messages(_normalise_record(value)) or ():
+        _require_message(message)
+        yield message["role"] == "assistant", partial(_comparable, message)
 
 
-def _comparable(message: Mapping[str, Any], calls: list[tuple[Any, Mapping[str, Any]]]) -> Any:
+def _comparable(message: Mapping[str, Any]) -> Any:
     """Return only what stays the same when a later request repeats a message."""
-    made = [[id_, function.get("name"), arguments_of(function.get("arguments"))] for id_, function in calls]
-    return [normalise({name: message.get(name) or None for name in ("role", "content", "tool_call_id")}), made]
+    made = [[id_, function.get("name"), arguments_of(function.get("arguments"))] for id_, function in _calls(message)]
+    content = normalise(message.get("content") or None)
+    return [message["role"], content, normalise(message.get("tool_call_id") or None), made]
 
 
 def _calls(message: Mapping[str, Any]) -> list[tuple[Any, Mapping[str, Any]]]:
     """Return each call's id, and an object with the call's `name` and `arguments`."""
     calls, function = message.get("tool_calls"), message.get("function_call")
-    found = [] if calls is None else [_call(call) for call in objects(calls, "tool calls")]
-    return [*found, (None, function)] if isinstance(function, dict) else found
+    found = [] if calls is None else [(call.get("id"), _function(call)) for call in objects(calls, "tool calls")]
+    return found if function is None or not isinstance(function, dict) else [*found, (None, function)]
 
 
-def _call(call: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-    function = call.get("function", call.get("custom"))
+def _function(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an object with the `name` and `arguments` of a call."""
+    custom = "function" not in call
+    function = call.get("custom") if custom else call["function"]
     if not isinstance(function, dict):
         raise RecordError("the 'function' of a tool call must be an object with 'name' and 'arguments'")
-    custom = "function" not in call
-    return call.get("id"), {**function, "arguments": {"input": function.get("input")}} if custom else function
+    return {**function, "arguments": {"input": function.get("input")}} if custom else function
 
 
 def _has_tool_parts(message: Mapping[str, Any]) -> bool:

@@ -368,22 +368,19 @@ def _link(value: Any) -> tuple[str | None, str | None]:
     return _response_id(value), _text(exchange_field(value, "previous_response_id"))
 
 
-def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
-    """Return a record's items in a form that can be compared, or None if there is nothing to compare.
+def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]]:
+    """Return a record's items in a form that can be compared, or none if there is nothing to compare.
 
     Each item is a pair: whether the model wrote it, and a function that returns its content. Reasoning is left out. The
     first pair is for the id of the response that the record continues, or None.
     """
-    try:
-        value = _normalise_record(value)
-    except RecordError:
-        return None
+    value = _normalise_record(value)
     given, new = _input_and_output(value)
     if not isinstance(given, list):
-        return None
+        return []
     items = [item for item in (*given, *(new if isinstance(new, list) else ())) if isinstance(item, dict)]
     messages = [(_is_by_model(item), partial(_comparable, item)) for item in items if item.get("type") != "reasoning"]
-    return [(False, partial(exchange_field, value, "previous_response_id")), *messages] if messages else None
+    return [(False, partial(exchange_field, value, "previous_response_id")), *messages] if messages else []
 
 
 def _comparable(item: Mapping[str, Any]) -> Any:
