@@ -110,15 +110,18 @@ class ArrowEpisodes:
     ) -> None:
         """Add the usable rows to coded episodes. `numbers` has a number for each call."""
         rows, lengths = np.flatnonzero(usable), np.diff(self.offsets)
-        origin = np.flatnonzero(np.repeat(usable, lengths))
+        is_all = len(rows) == self.size
+        origin = np.arange(len(numbers)) if is_all else np.flatnonzero(np.repeat(usable, lengths))
         coded.said = _SaidInRows(self, origin)
-        coded.calls.frombytes(numbers[origin].tobytes())
+        coded.calls.frombytes((numbers if is_all else numbers[origin]).tobytes())
         coded.offsets.frombytes(np.cumsum(lengths[rows]).tobytes())
         by_key = np.array([-1 if coder is None else coder.number for coder in coders], dtype=np.int64)
         coded.coder_of.frombytes(by_key[self.keys[1][rows]].tobytes())
-        coded.places = rows.tolist()
-        coded.known = {name: self.column(name).take(pa.array(rows)) for name in ("trace", "seed", "agent")}
-        coded.known["epoch"] = self.column("epoch").fill_null(0).take(pa.array(rows))
+        coded.places = rows
+        coded.known = {name: self.column(name) for name in ("trace", "seed", "agent")}
+        coded.known["epoch"] = self.column("epoch").fill_null(0)
+        if not is_all:
+            coded.known = {name: column.take(pa.array(rows)) for name, column in coded.known.items()}
 
     @cached_property
     def failed(self) -> pa.Array:

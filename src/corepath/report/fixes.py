@@ -16,7 +16,7 @@ from corepath.scoring.cause_key import CauseKey
 from corepath.scoring.summary import is_by_rules_alone, is_failed
 
 if TYPE_CHECKING:
-    from corepath.explanation import Cause, Edit
+    from corepath.explanation import Cause, Edit, Explanation
     from corepath.report.results import Result
 
 NOT_EXPLAINED: Final = "not explained"
@@ -43,24 +43,32 @@ class EpisodeName(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What clusters need of each failed episode: the cause, and how easy it is to see."""
+    """What clusters need of each failed episode: the cause, and the smallest repair in words."""
 
     kind: str | None
     tool: str | None = None
     argument: str | None = None
     effected: bool = False
-    edits: int = 0
-    """The number of instructions in the smallest repair."""
+    fix: tuple[str, ...] = ()
     calls: int = 0
     """The number of calls in the episode."""
+    headline: str | None = None
+    """What went wrong in one line, if the episode was explained as a whole."""
 
     @classmethod
     def of(cls, cause: Cause | None, fix: Iterable[Edit], calls: int) -> Diagnosis:
         """Take the diagnosis from the cause and the fix of an explanation."""
-        edits = sum(edit.kind != "keep" for edit in fix)
+        edits = tuple(edit.text for edit in fix if edit.kind != "keep")
         if cause is None:
-            return cls(None, edits=edits, calls=calls)
+            return cls(None, fix=edits, calls=calls)
         return cls(cause.kind.value, cause.tool, cause.argument, cause.effected, edits, calls)
+
+    @classmethod
+    def of_whole(cls, explanation: Explanation) -> Diagnosis:
+        """Take the diagnosis from an explanation. If it names no cause, its headline is the first broken rule."""
+        found = cls.of(explanation.cause, explanation.fix, len(explanation.notes))
+        broken = (one.text for one in explanation.findings if one.kind == "rule" and explanation.cause is None)
+        return found._replace(headline=next(broken, explanation.headline))
 
 
 class Example(NamedTuple):
@@ -73,15 +81,12 @@ class Example(NamedTuple):
     """Whether `corepath explain` can explain the episode."""
 
     @classmethod
-    def of(cls, result: Result) -> Example:
-        """Explain an episode as an example. If its task is not available, only rules can explain it, or nothing can."""
-        name = name_of(result)
-        if result.task is None and not result.rules:
-            return cls(name, f"Not explained: {result.why}.", (), explained=False)
-        found = result.explanation
-        broken = next((one.text for one in found.findings if one.kind == "rule"), None) if found.cause is None else None
-        fix = tuple(edit.text for edit in found.fix if edit.kind != "keep")
-        return cls(name, broken or found.headline, fix, explained=True)
+    def of(cls, result: Result, found: Diagnosis) -> Example:
+        """Make an example of a failed episode. It is explained as a whole if it was not before."""
+        if found.kind == NOT_EXPLAINED:
+            return cls(name_of(result), f"Not explained: {result.why}.", (), explained=False)
+        headline = found.headline or Diagnosis.of_whole(result.explanation).headline
+        return cls(name_of(result), headline or "", found.fix, explained=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the example as JSON."""
@@ -103,7 +108,7 @@ class Cluster:
     agents: Counter[str] = field(default_factory=Counter)
     names: list[EpisodeName] = field(default_factory=list)
     """All episodes of the cluster, in the order in which they were read."""
-    _best: tuple[_Rank, Result] | None = None
+    _best: tuple[_Rank, Result, Diagnosis] | None = None
     _example: Example | None = None
 
     def add(self, result: Result, found: Diagnosis) -> None:
@@ -119,9 +124,9 @@ class Cluster:
         self.agents[name.agent] += 1
         self.names.append(name)
         harms = result.scores["harm_count"]
-        rank = (not found.effected, not found.edits, found.edits, harms, found.calls, len(self.names))
+        rank = (not found.effected, not found.fix, len(found.fix), harms, found.calls, len(self.names))
         if self._best is None or rank < self._best[0]:
-            self._best, self._example = (rank, result), None
+            self._best, self._example = (rank, result, found), None
 
     @property
     def example(self) -> Example:
@@ -129,7 +134,7 @@ class Cluster:
         if self._best is None:
             raise ValueError("a cluster without episodes has no example")
         if self._example is None:
-            self._example = Example.of(self._best[1])
+            self._example = Example.of(*self._best[1:])
         return self._example
 
     def __len__(self) -> int:

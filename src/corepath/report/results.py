@@ -173,7 +173,7 @@ class Result:
         else:
             scored = score(task, episode, scoring, rules=self.rules)
             found = explain(task, episode, scoring, scored=scored)
-        self._keep_diagnosis(Diagnosis.of(found.cause, found.fix, len(found.notes)))
+        self._keep_diagnosis(Diagnosis.of_whole(found))
         return scored, found
 
     def _keep_diagnosis(self, found: Diagnosis) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from sys import intern
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
+from weakref import finalize
 
 from corepath.batch.shards import DamagedFileError, Shard, read_lines
 from corepath.episode import FAILED_OUTSIDE, IMPOSSIBLE, Episode
@@ -294,6 +295,7 @@ class RowFile(EpisodeFile):
     def _unpacked_line(self, place: int) -> bytes:
         if self._unpacked is None:
             self._unpacked = TemporaryFile(), array("q")  # noqa: SIM115  # it is read as long as the file is
+            finalize(self, self._unpacked[0].close)
             with suppress(DamagedFileError):
                 for line in self._read_lines():
                     self._unpacked[1].append(self._unpacked[0].tell())
