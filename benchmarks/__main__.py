@@ -39,6 +39,7 @@ BENCHMARKS = {
     "pages": report.pages,
     "paints": browser.paints,
     "large": report.large_runs,
+    "large_scores": report.large_scores,
     "score_tables": report.score_tables,
     "imports": imports.large_files,
     "exports": imports.exported_observations,

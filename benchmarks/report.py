@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count, islice
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
 from benchmarks.claims import Claim, measure, seconds
+from benchmarks.workloads import small_tasks, write_lines
 from corepath import Task, any_order, explain, score, tool
+from corepath.batch.files import Settings, score_files
 from corepath.drawing.draw import draw
 from corepath.files.lookup import all_sources
 from corepath.play.built_in import BUILT_IN
@@ -82,6 +84,29 @@ def large_runs() -> Iterator[Claim]:
             yield Claim(f"{command[0]} of {LARGE:,} episodes takes under 400 MB", measured, after < 400)
             each = (after - before) * 1024 / (LARGE - SMALL)
             yield Claim(f"{command[0]} takes at most 1 KB for each further episode", f"{each:.2f} KB", each <= 1)
+
+
+def large_scores() -> Iterator[Claim]:
+    """Memory of `report` and others on a file of scores of 100,000 episodes of small tasks, nearly all distinct."""
+    work = small_tasks()
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        settings = Settings(work.write_tasks(folder))
+        scores: dict[int, Path] = {}
+        for size in (SMALL, LARGE):
+            episodes, scores[size] = folder / f"{size}.jsonl", folder / f"{size}-scores.parquet"
+            write_lines(episodes, work.lines(size))
+            score_files([episodes], scores[size], settings, processes=1)
+        commands: dict[str, Callable[[Path], tuple[object, ...]]] = {
+            "table": lambda file: ("table", file),
+            "compare": lambda file: ("compare", f"{file}@agent 0", f"{file}@agent 1"),
+            "fix": lambda file: ("fix", file),
+            "report": lambda file: ("report", file, "--out", folder / "report"),
+        }
+        for title, command in commands.items():
+            (before, less), (after, took) = (measure(*command(scores[size])) for size in (SMALL, LARGE))
+            measured = f"{after:.0f} MB, {took:.0f} s; {before:.0f} MB, {less:.0f} s for {SMALL:,}"
+            yield Claim(f"{title} of {LARGE:,} scores takes under 400 MB", measured, after < 400)
 
 
 SCORED = 20_000

@@ -214,11 +214,29 @@ def test_bad_lines_and_damaged_files_are_said_with_their_place(made: Made, tmp_p
     assert "cut.jsonl.gz:" in words
     assert "data of Zstandard are cut or damaged" in words
     assert "broken.parquet:1:1: cannot be read" in words
+    assert "3 parts of the input could not be read to the end" in words
     rows = pq.read_table(out).to_pylist()
     assert sum(row["file"].endswith("good.jsonl") for row in rows) == 101
     assert sum(row["file"].endswith("cut.jsonl.gz") for row in rows) > 100
+    assert f"{sum(row['problem'] is not None for row in rows)} bad lines; the column problem" in words
     assert rows[50]["problem"].startswith("not JSON")
     assert rows[50]["pc"] is None
+
+
+def test_changed_bytes_are_noticed_where_parquet_has_checksums(made: Made, tmp_path: Path) -> None:
+    tasks, lines = made
+    records = [record for line in lines[:300] if "\\ud800" not in str(record := json.loads(line))]
+    file = tmp_path / "episodes.parquet"
+    options: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    pq.write_table(pa.Table.from_batches([as_table(records)]), file, **options)
+    assert score_files([file], tmp_path / "whole.parquet", Settings((str(tasks),)), processes=1).damaged == 0
+    column = pq.read_metadata(file).row_group(0).column(pq.read_schema(file).names.index("task"))
+    raw = bytearray(file.read_bytes())
+    raw[column.data_page_offset + column.total_compressed_size - 1] ^= 1
+    file.write_bytes(raw)
+    report = score_files([file], tmp_path / "scores.parquet", Settings((str(tasks),)), processes=1)
+    assert (report.episodes, report.damaged) == (0, 1)
+    assert "checksum" in report.problems[0].message
 
 
 def test_a_full_disk_leaves_no_half_file(made: Made, tmp_path: Path) -> None:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from corepath import load_results
+from corepath import explanation, load_results
 from corepath.batch.files import Settings, score_files
 from corepath.cli import make_app
+from corepath.report.choice import choose_episodes
+from corepath.report.page import page
+from corepath.report.scores_file import RowFile
+from corepath.report.stored import EpisodeFile
 from tests.batch.cases import as_table, random_record, write_tasks
 
 Made = tuple[Path, Path, Path]
@@ -80,8 +88,6 @@ def test_the_page_of_scores_names_every_failed_episode(made: Made, tmp_path: Pat
 
 @pytest.mark.parametrize("packed", ["episodes.jsonl.gz", "episodes.parquet"])
 def test_packed_episodes_are_read_by_their_line(packed: str, made: Made, tmp_path: Path) -> None:
-    import gzip
-
     tasks, episodes, _ = made
     file, out = tmp_path / packed, tmp_path / "scores.parquet"
     lines = episodes.read_bytes().splitlines(keepends=True)
@@ -126,3 +132,45 @@ def test_scores_without_their_episodes_are_not_explained_wrongly(made: Made, tmp
     pq.write_table(without.replace_schema_metadata(pq.read_metadata(made[2]).metadata), by_line)
     shown = run("fix", by_line, "--tasks", made[0])
     assert shown.replace(str(by_line), "X") == run("fix", made[2], "--tasks", made[0]).replace(str(made[2]), "X")
+
+
+SHOWN = 20
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_report_reads_each_episode_twice_and_explains_only_those_in_the_page(
+    packed: bool, made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An episode is read to tell it from others, and to follow it on the drawing. The rest is in the scores."""
+    tasks, episodes, scores = made
+    if packed:
+        file, scores = tmp_path / "episodes.jsonl.gz", tmp_path / "scores.parquet"
+        file.write_bytes(gzip.compress(episodes.read_bytes()))
+        score_files([file], scores, Settings((str(tasks),)))
+    counts: Counter[str] = Counter()
+
+    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any, **named: Any) -> Any:
+            counts[name] += 1
+            return function(*given, **named)
+
+        return call
+
+    kind = RowFile if packed else EpisodeFile
+    monkeypatch.setattr(kind, "_line", counted("read", kind._line))
+    monkeypatch.setattr(RowFile, "_read_lines", counted("unpacked", RowFile._read_lines))
+    monkeypatch.setattr(explanation, "explain", counted("explained", explanation.explain))
+    results = load_results(scores)
+    assert not counts["read"]
+    assert results.by_agent
+    assert not counts["read"]
+    causes = len(results.fixes)
+    assert counts["read"] == results.fixes.failed
+    shown = choose_episodes(results, str(SHOWN))
+    assert counts["read"] <= len(results) + causes
+    assert counts["explained"] == causes
+    html = page(results, shown)
+    assert f"{SHOWN} of {len(results)} episodes are in this page" in html
+    assert counts["read"] <= 2 * len(results) + causes + SHOWN
+    assert counts["explained"] <= causes + SHOWN
+    assert counts["unpacked"] <= 2 * packed

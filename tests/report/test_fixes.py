@@ -149,25 +149,36 @@ def test_nothing_failed_is_said_as_such(results: Results) -> None:
     assert "episodes failed." in page(results.only(["oracle"])).partition('id="fix"')[2].partition("</section>")[0]
 
 
-def test_only_failed_episodes_are_explained_and_each_of_them_once(
+def test_causes_are_found_of_failed_episodes_and_only_what_is_shown_is_explained(
     run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from corepath import explanation
 
-    explained: Counter[str] = Counter()
-    real = explanation.explain
+    counts: dict[str, Counter[str]] = {"explain": Counter(), "find_cause_and_fix": Counter()}
 
-    def counting(task: Any, episode: Any, *rest: Any, **more: Any) -> Any:
-        explained[f"{episode.task} {episode.agent}"] += 1
-        return real(task, episode, *rest, **more)
+    def count(name: str) -> None:
+        real = getattr(explanation, name)
 
-    monkeypatch.setattr(explanation, "explain", counting)
+        def counting(task: Any, episode: Any, *rest: Any, **more: Any) -> Any:
+            counts[name][f"{episode.task} {episode.agent}"] += 1
+            return real(task, episode, *rest, **more)
+
+        monkeypatch.setattr(explanation, name, counting)
+
+    count("explain")
+    count("find_cause_and_fix")
+    explained, diagnosed = counts.values()
     fresh = load_results(run)
-    assert fresh.fixes.failed == len(explained) == explained.total()
+    assert fresh.fixes.failed == len(diagnosed) == diagnosed.total()
+    assert not explained
+    assert fresh.fixes.to_dict() == fresh.fixes.to_dict()
+    assert explained.total() == len(fresh.fixes), "only the examples"
     explained.clear()
+    diagnosed.clear()
     whole = load_results(run)
     write_report(whole, tmp_path)
     assert len(explained) == explained.total() == len(whole)
+    assert not diagnosed, "what is explained has its cause"
 
 
 # Without tasks

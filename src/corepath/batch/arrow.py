@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -41,12 +42,12 @@ class ArrowEpisodes:
         self.calls = _flatten_calls(batch.column("calls"))
         self.offsets = np.concatenate(([0], np.cumsum(_lengths(batch.column("calls")))))
 
-    def column(self, name: str) -> pa.Array:
+    def column(self, name: str, rows: slice = slice(None)) -> pa.Array:
         """Return a column in the type that the schema says, or nulls if it is missing."""
         kind = EPISODES.field(name).type
         if name not in self._batch.schema.names:
-            return pa.nulls(self.size, kind)
-        found = self._batch.column(name)
+            return pa.nulls(self.size, kind)[rows]
+        found = self._batch.column(name)[rows]
         return _as_text(found) if kind == pa.string() else found.cast(kind)
 
     @cached_property
@@ -109,15 +110,18 @@ class ArrowEpisodes:
     ) -> None:
         """Add the usable rows to coded episodes. `numbers` has a number for each call."""
         rows, lengths = np.flatnonzero(usable), np.diff(self.offsets)
-        origin = np.flatnonzero(np.repeat(usable, lengths))
+        is_all = len(rows) == self.size
+        origin = np.arange(len(numbers)) if is_all else np.flatnonzero(np.repeat(usable, lengths))
         coded.said = _SaidInRows(self, origin)
-        coded.calls.frombytes(numbers[origin].tobytes())
+        coded.calls.frombytes((numbers if is_all else numbers[origin]).tobytes())
         coded.offsets.frombytes(np.cumsum(lengths[rows]).tobytes())
         by_key = np.array([-1 if coder is None else coder.number for coder in coders], dtype=np.int64)
         coded.coder_of.frombytes(by_key[self.keys[1][rows]].tobytes())
-        coded.places = rows.tolist()
-        coded.known = {name: self.column(name).take(pa.array(rows)) for name in ("trace", "seed", "agent")}
-        coded.known["epoch"] = self.column("epoch").fill_null(0).take(pa.array(rows))
+        coded.places = rows
+        coded.known = {name: self.column(name) for name in ("trace", "seed", "agent")}
+        coded.known["epoch"] = self.column("epoch").fill_null(0)
+        if not is_all:
+            coded.known = {name: column.take(pa.array(rows)) for name, column in coded.known.items()}
 
     @cached_property
     def failed(self) -> pa.Array:
@@ -128,29 +132,47 @@ class ArrowEpisodes:
 
     def record(self, row: int) -> bytes:
         """Return a row as a line of an episode file. If its record is not JSON, the line is not, either."""
-        found: dict[str, Any] = {}
-        text = self.column("record")[row].as_py()
-        if text is not None:
-            try:
-                extra = parse_json(text)
-            except ValueError:
-                return str(text).encode()
-            found |= extra if isinstance(extra, dict) else {"record": extra}
-        for name in EPISODES.names:
-            if name in ("record", "calls"):
-                continue
-            value = self.column(name)[row].as_py()
-            if value is not None:
-                found[name] = _value_of(value) if name in _TEXTS else value
-        if self._batch.column("calls")[row].is_valid:
-            found["calls"] = [self._call_record(at) for at in range(self.offsets[row], self.offsets[row + 1])]
-        return json.dumps(found).encode()
+        return self.records(row, row + 1)[0]
 
-    def _call_record(self, place: int) -> dict[str, Any]:
-        values = {name: column[place].as_py() for name, column in self.calls.items()}
-        record = {"tool": values["tool"], "arguments": arguments_of(values["arguments"])}
-        texts = {name: _value_of(values[name]) for name in ("result", "error") if values[name] is not None}
-        return record | texts
+    def records(self, begin: int, end: int) -> list[bytes]:
+        """Return some rows as lines of an episode file."""
+        rows, calls = slice(begin, end), slice(int(self.offsets[begin]), int(self.offsets[end]))
+        names = [name for name in EPISODES.names if name != "calls"]
+        values = zip(*(self.column(name, rows).to_pylist() for name in names), strict=True)
+        parts = zip(*(column[calls].to_pylist() for column in self.calls.values()), strict=True)
+        has_calls = self._batch.column("calls")[rows].is_valid().to_pylist()
+        lengths = np.diff(self.offsets[begin : end + 1]).tolist()
+        return [
+            _record(dict(zip(names, row, strict=True)), list(islice(parts, length)) if there else None)
+            for row, length, there in zip(values, lengths, has_calls, strict=True)
+        ]
+
+
+def _record(row: dict[str, Any], calls: Iterable[tuple[str | None, ...]] | None) -> bytes:
+    """Return a row with its calls as a line of an episode file."""
+    found: dict[str, Any] = {}
+    text = row.pop("record")
+    if text is not None:
+        try:
+            extra = parse_json(text)
+        except ValueError:
+            return str(text).encode()
+        found |= extra if isinstance(extra, dict) else {"record": extra}
+    for name, value in row.items():
+        if value is not None:
+            found[name] = _value_of(value) if name in _TEXTS else value
+    if calls is not None:
+        found["calls"] = [_call_record(*call) for call in calls]
+    return json.dumps(found).encode()
+
+
+def _call_record(tool: str | None, arguments: str | None, result: str | None, error: str | None) -> dict[str, Any]:
+    record = {"tool": tool, "arguments": arguments_of(arguments)}
+    if result is not None:
+        record["result"] = _value_of(result)
+    if error is not None:
+        record["error"] = _value_of(error)
+    return record
 
 
 @dataclass(frozen=True)

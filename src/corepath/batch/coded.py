@@ -58,7 +58,7 @@ class CodedEpisodes:
     calls: array[int] = field(default_factory=lambda: array("q"))
     offsets: array[int] = field(default_factory=lambda: array("q", [0]))
     coder_of: array[int] = field(default_factory=lambda: array("q"))
-    places: Sequence[int] = ()
+    places: Sequence[int] | Ints = ()
     known: dict[str, Any] = field(default_factory=dict)
     """The columns that do not come from the kernel."""
     facts: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class CodedEpisodes:
             ],
             fields=list(HARM_FIELDS),
         )
-        starts = np.searchsorted(harmful, offsets)
+        starts = np.concatenate(([0], np.cumsum(np.bincount(episodes, minlength=len(offsets) - 1))))
         return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), found)
 
     def _name_tools(self, calls: Ints) -> pa.Array:
@@ -123,24 +123,30 @@ class CodedEpisodes:
         again = np.full(len(harmful), -1, dtype=np.int64)
         if not len(harmful):
             return again
-        here = np.where((mark > 0) & ran, np.arange(len(mark)), -1)
-        last = np.concatenate(([-1], np.maximum.accumulate(here)[:-1]))[harmful]
-        tools = np.frombuffer(self.table.tools, dtype=np.int64)[calls]
-        alike = np.flatnonzero((last >= first) & (tools[last] == tools[harmful]))
-        before, now = last[alike], harmful[alike]
-        both = np.concatenate((before, now))
-        numbers = self.said.identify(both).tolist()
-        examples = dict(zip(numbers, both.tolist(), strict=True))
-        arguments = {number: self.said.find_arguments(at) for number, at in examples.items()}
-        known: dict[tuple[int, int], bool] = {}
-        pairs = zip(numbers[: len(now)], numbers[len(now) :], strict=True)
-        for place, key, one, other in zip(alike.tolist(), pairs, before.tolist(), now.tolist(), strict=True):
-            if key not in known:
-                same = _are_equal(arguments[key[0]], arguments[key[1]])
-                known[key] = same and self._changes_nothing(one, other, calls)
-            if known[key]:
-                again[place] = one - int(first[place])
+        here = np.flatnonzero((mark > 0) & ran)
+        before = np.searchsorted(here, harmful) - 1
+        last = np.where(before < 0, -1, here[before]) if len(here) else before
+        tools = np.frombuffer(self.table.tools, dtype=np.int64)
+        alike = np.flatnonzero((last >= first) & (tools[calls[last]] == tools[calls[harmful]]))
+        repeats = alike[self._are_repeats(last[alike], harmful[alike], calls)]
+        again[repeats] = last[repeats] - first[repeats]
         return again
+
+    def _are_repeats(self, before: Ints, now: Ints, calls: Ints) -> npt.NDArray[np.bool_]:
+        """Whether calls only repeat the calls before them. What two calls say is compared once."""
+        numbers = self.said.identify(np.concatenate((before, now)))
+        one, other = numbers[: len(now)], numbers[len(now) :]
+        _, first, which = np.unique(one * (numbers.max(initial=0) + 1) + other, return_index=True, return_inverse=True)
+        arguments: dict[int, Any] = {}
+        same = np.zeros(len(first), dtype=bool)
+        for place, at in enumerate(first.tolist()):
+            for number, call in ((int(one[at]), int(before[at])), (int(other[at]), int(now[at]))):
+                if number not in arguments:
+                    arguments[number] = self.said.find_arguments(call)
+            same[place] = _are_equal(arguments[int(one[at])], arguments[int(other[at])]) and self._changes_nothing(
+                int(before[at]), int(now[at]), calls
+            )
+        return same[which]
 
     def _changes_nothing(self, first: int, second: int, calls: Ints) -> bool:
         """Whether a call with the arguments of an earlier one was refused, or its answer shows the same."""
@@ -168,7 +174,8 @@ class _KernelRun:
 
     def score(self) -> None:
         """Score all episodes."""
-        order = np.argsort(self._coder_of, kind="stable")
+        few = len(self._coders) < 2**15  # then NumPy sorts without comparing
+        order = np.argsort(self._coder_of.astype(np.int16) if few else self._coder_of, kind="stable")
         sorted_coders = self._coder_of[order]
         starts = np.flatnonzero(np.diff(sorted_coders, prepend=-1))
         for which in np.split(order, starts[1:]):
@@ -213,9 +220,9 @@ class _KernelRun:
 
     def columns(self) -> dict[str, Any]:
         """Return the scores as columns."""
-        table = self.table
-        found = {name: table[:, place].copy() for name, place in _FLOATS.items()}
-        lower, upper = table[:, 1].copy(), table[:, 1].copy()
+        table = np.ascontiguousarray(self.table.T)
+        found = {name: table[place] for name, place in _FLOATS.items()}
+        lower, upper = table[1], table[1].copy()
         for number, searched in self._searched.items():
             if searched.pc is not None:
                 found["pc"][number] = searched.pc
@@ -225,7 +232,7 @@ class _KernelRun:
                 lower[number], upper[number] = searched.pc_ktc.lower, searched.pc_ktc.upper
         columns = {name: pa.array(values, mask=values < 0) for name, values in found.items()}
         columns |= {"pc_ktc": pa.array(lower), "pc_ktc_lower": pa.array(lower), "pc_ktc_upper": pa.array(upper)}
-        columns |= {name: _column(name, table[:, place]) for name, place in _NUMBERS.items()}
+        columns |= {name: _column(name, table[place]) for name, place in _NUMBERS.items()}
         which = pa.array(self._coder_of)
         columns["profile"] = pa.array([coder.profile for coder in self._coders], pa.string()).take(which)
         columns["options"] = pa.array([coder.options for coder in self._coders], pa.string()).take(which)

@@ -70,12 +70,17 @@ class Settings:
 
 @dataclass
 class BatchReport:
-    """What came of a batch. `failed` holds the shards that could not be written, with the reason."""
+    """What came of a batch.
+
+    `bad` counts the rows with a problem, and `damaged` the shards that could not be read to their end. `failed` holds
+    the shards that could not be written, with the reason.
+    """
 
     shards: int = 0
     skipped: int = 0
     episodes: int = 0
     bad: int = 0
+    damaged: int = 0
     ordinary: int = 0
     problems: list[Problem] = field(default_factory=list)
     failed: list[Problem] = field(default_factory=list)
@@ -322,7 +327,8 @@ def _sum_up(report: BatchReport, shards: Sequence[Shard], reports: dict[int, Sha
         first = before.get(shard.file, 0)
         before[shard.file] = first + found.lines
         report.episodes += found.episodes
-        report.bad += found.bad + (found.damage is not None)
+        report.bad += found.bad
+        report.damaged += found.damage is not None
         report.ordinary += found.ordinary
         report.problems += [Problem(file, first + line, column, text) for file, line, column, text in found.problems]
         if found.damage is not None:

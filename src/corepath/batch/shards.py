@@ -194,14 +194,16 @@ def read_rows(shard: Shard) -> Iterator[pa.RecordBatch]:
     import pyarrow.parquet as pq  # noqa: PLC0415  # slow to import
 
     groups = range(shard.begin, shard.end)
-    with pq.ParquetFile(shard.file, pre_buffer=False) as file:
+    with pq.ParquetFile(shard.file, pre_buffer=False, page_checksum_verification=True) as file:
         rows = sum(file.metadata.row_group(group).num_rows for group in groups)
         if 2 * rows < ROWS * len(groups):  # many small row groups, which are better read together
             yield from file.iter_batches(ROWS, groups, use_threads=False)
             return
         columns = map(file.schema.column, range(len(file.schema)))
         texts = [one.path for one in columns if one.path.startswith(NUMBERED) and one.physical_type == "BYTE_ARRAY"]
-        with pq.ParquetFile(shard.file, metadata=file.metadata, pre_buffer=False, read_dictionary=texts) as numbered:
+        with pq.ParquetFile(
+            shard.file, metadata=file.metadata, pre_buffer=False, read_dictionary=texts, page_checksum_verification=True
+        ) as numbered:
             for group in groups:
                 yield from _read_group(numbered, file, group)
 

@@ -79,7 +79,8 @@ def _print_report(report: BatchReport, out: Path, *, as_json: bool) -> None:
     print_problems([*report.problems, *report.failed])
     if as_json:
         shown = {name: getattr(report, name) for name in ("episodes", "bad", "ordinary", "shards", "skipped")}
-        typer.echo(json.dumps({**shown, "failed": len(report.failed), "seconds": report.seconds, "out": str(out)}))
+        shown |= {"failed": len(report.failed), "damaged": report.damaged}
+        typer.echo(json.dumps({**shown, "seconds": report.seconds, "out": str(out)}))
     else:
         rate = (
             f" in {report.seconds:.1f} s, {report.episodes / max(report.seconds, 1e-9):,.0f}/s"
@@ -91,7 +92,9 @@ def _print_report(report: BatchReport, out: Path, *, as_json: bool) -> None:
             say(f"{report.skipped:,} of {count(report.shards, 'shard')} were already there")
     if report.bad:
         say(f"{count(report.bad, 'bad line')}; the column problem says what is wrong with each")
+    if report.damaged:
+        say(f"{count(report.damaged, 'part')} of the input could not be read to the end, and what follows has no row")
     if report.failed:
         say(f"{count(len(report.failed), 'shard')} missing, so {out} is not written; go on with --resume")
-    if report.bad or report.failed or not report.episodes:
+    if report.bad or report.damaged or report.failed or not report.episodes:
         raise typer.Exit(1)

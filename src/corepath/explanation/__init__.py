@@ -61,6 +61,7 @@ __all__ = [
     "Note",
     "explain",
     "explain_rules",
+    "find_cause_and_fix",
 ]
 
 
@@ -78,18 +79,15 @@ def explain(
     `rules` beside the task.
     """
     episode = calls if isinstance(calls, Episode) else _as_episode(task, calls)
-    replayed = None if task.simulator is None else replay(task, episode.calls)
-    if scored is None:
-        scored = score(task, episode, scoring, replayed=replayed, rules=rules)
-    facts = Facts(task, scored, replayed, episode)
-    undone, loops = undo_pairs(facts), classify_loops(facts)
-    repair = repair_path(facts)
+    facts = _find_facts(task, episode, scoring, scored, rules)
+    undone, repair = undo_pairs(facts), repair_path(facts)
     fix, mistakes = write_fix(facts, repair, undone), find_mistakes(facts, repair, undone)
+    loops = classify_loops(facts)
     findings = (
         *find_outside_failure(facts),
         *find_divergence(facts),
         *find_harms(facts, mistakes),
-        *find_broken_rules(scored.broken, tuple(events(episode))),
+        *find_broken_rules(facts.score.broken, tuple(events(episode))),
         *find_skipped(facts, mistakes),
         *find_early_stop(facts, mistakes),
         *find_undone(facts, undone),
@@ -107,6 +105,23 @@ def explain(
         cause=find_cause(facts, mistakes),
         fix=fix,
     )
+
+
+def find_cause_and_fix(
+    task: Task, episode: Episode, scoring: Scoring = PAPER, *, rules: Sequence[Rule] = ()
+) -> tuple[Cause | None, tuple[Edit, ...]]:
+    """Return only the cause and the fix of an explanation, which takes less time than the whole of it."""
+    facts = _find_facts(task, episode, scoring, None, rules)
+    undone, repair = undo_pairs(facts), repair_path(facts)
+    return find_cause(facts, find_mistakes(facts, repair, undone)), write_fix(facts, repair, undone)
+
+
+def _find_facts(task: Task, episode: Episode, scoring: Scoring, scored: Score | None, rules: Sequence[Rule]) -> Facts:
+    """Gather what an explanation is based on. The episode is scored if it is not yet."""
+    replayed = None if task.simulator is None else replay(task, episode.calls)
+    if scored is None:
+        scored = score(task, episode, scoring, replayed=replayed, rules=rules)
+    return Facts(task, scored, replayed, episode)
 
 
 def _as_episode(task: Task, calls: Iterable[Call | str]) -> Episode:

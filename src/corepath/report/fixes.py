@@ -16,7 +16,7 @@ from corepath.scoring.cause_key import CauseKey
 from corepath.scoring.summary import is_by_rules_alone, is_failed
 
 if TYPE_CHECKING:
-    from corepath.explanation import Explanation
+    from corepath.explanation import Cause, Edit, Explanation
     from corepath.report.results import Result
 
 NOT_EXPLAINED: Final = "not explained"
@@ -43,26 +43,32 @@ class EpisodeName(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """The part of an explanation that clusters need: the cause, the headline, and the smallest repair in words."""
+    """What clusters need of each failed episode: the cause, and the smallest repair in words."""
 
     kind: str | None
-    tool: str | None
-    argument: str | None
-    effected: bool
-    headline: str
-    fix: tuple[str, ...]
+    tool: str | None = None
+    argument: str | None = None
+    effected: bool = False
+    fix: tuple[str, ...] = ()
     calls: int = 0
     """The number of calls in the episode."""
+    headline: str | None = None
+    """What went wrong in one line, if the episode was explained as a whole."""
 
     @classmethod
-    def of(cls, explanation: Explanation) -> Diagnosis:
-        """Take the diagnosis from an explanation."""
-        cause, fix = explanation.cause, tuple(edit.text for edit in explanation.fix if edit.kind != "keep")
-        calls = len(explanation.notes)
+    def of(cls, cause: Cause | None, fix: Iterable[Edit], calls: int) -> Diagnosis:
+        """Take the diagnosis from the cause and the fix of an explanation."""
+        edits = tuple(edit.text for edit in fix if edit.kind != "keep")
         if cause is None:
-            broken = next((one.text for one in explanation.findings if one.kind == "rule"), None)
-            return cls(None, None, None, effected=False, headline=broken or explanation.headline, fix=fix, calls=calls)
-        return cls(cause.kind.value, cause.tool, cause.argument, cause.effected, explanation.headline, fix, calls)
+            return cls(None, fix=edits, calls=calls)
+        return cls(cause.kind.value, cause.tool, cause.argument, cause.effected, edits, calls)
+
+    @classmethod
+    def of_whole(cls, explanation: Explanation) -> Diagnosis:
+        """Take the diagnosis from an explanation. If it names no cause, its headline is the first broken rule."""
+        found = cls.of(explanation.cause, explanation.fix, len(explanation.notes))
+        broken = (one.text for one in explanation.findings if one.kind == "rule" and explanation.cause is None)
+        return found._replace(headline=next(broken, explanation.headline))
 
 
 class Example(NamedTuple):
@@ -73,6 +79,14 @@ class Example(NamedTuple):
     fix: tuple[str, ...]
     explained: bool
     """Whether `corepath explain` can explain the episode."""
+
+    @classmethod
+    def of(cls, result: Result, found: Diagnosis) -> Example:
+        """Make an example of a failed episode. It is explained as a whole if it was not before."""
+        if found.kind == NOT_EXPLAINED:
+            return cls(name_of(result), f"Not explained: {result.why}.", (), explained=False)
+        headline = found.headline or Diagnosis.of_whole(result.explanation).headline
+        return cls(name_of(result), headline or "", found.fix, explained=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the example as JSON."""
@@ -94,7 +108,8 @@ class Cluster:
     agents: Counter[str] = field(default_factory=Counter)
     names: list[EpisodeName] = field(default_factory=list)
     """All episodes of the cluster, in the order in which they were read."""
-    _best: tuple[_Rank, Example] | None = None
+    _best: tuple[_Rank, Result, Diagnosis] | None = None
+    _example: Example | None = None
 
     def add(self, result: Result, found: Diagnosis) -> None:
         """Add a failed episode.
@@ -111,14 +126,16 @@ class Cluster:
         harms = result.scores["harm_count"]
         rank = (not found.effected, not found.fix, len(found.fix), harms, found.calls, len(self.names))
         if self._best is None or rank < self._best[0]:
-            self._best = rank, Example(name, found.headline, found.fix, explained=found.kind != NOT_EXPLAINED)
+            self._best, self._example = (rank, result, found), None
 
     @property
     def example(self) -> Example:
         """The episode in which the cause is easiest to see. Raises `ValueError` if the cluster is empty."""
         if self._best is None:
             raise ValueError("a cluster without episodes has no example")
-        return self._best[1]
+        if self._example is None:
+            self._example = Example.of(*self._best[1:])
+        return self._example
 
     def __len__(self) -> int:
         return len(self.names)
@@ -178,7 +195,7 @@ class Fixes:
         return found
 
     def add(self, result: Result) -> None:
-        """Add an episode. Only failed episodes are explained."""
+        """Add an episode. The cause of those that failed is found."""
         if reason := reason_to_leave_out(result, self.floor):
             self.left_out[reason] += 1
             return
@@ -284,8 +301,7 @@ def name_of(result: Result) -> EpisodeName:
 def diagnose(result: Result) -> Diagnosis:
     """Return why an episode failed. If its task is not available, only rules can say, or nothing can."""
     if result.task is None and not result.rules:
-        headline = f"Not explained: {result.why}."
-        return Diagnosis(NOT_EXPLAINED, None, None, effected=False, headline=headline, fix=())
+        return Diagnosis(NOT_EXPLAINED)
     if (rule := _rule_alone(result.scores)) is None:
         return result.diagnosis
     effected = any(harm["effected"] for harm in result.scores["harms"] if harm.get("rule") == rule)

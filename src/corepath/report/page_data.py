@@ -11,10 +11,12 @@ from base64 import b64encode
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import isfinite
 from typing import Any, Final
 from zlib import compress
 
+from corepath.automaton.condensation import Trace
 from corepath.drawing.export import describe_size
 from corepath.episode import FAILED_OUTSIDE, exclusion, reward_of, usage_of
 from corepath.explanation import Explanation
@@ -33,7 +35,7 @@ from corepath.report.task_drawings import TaskRuns
 from corepath.rules.verdict import State
 from corepath.scoring.agreement import disagreement
 from corepath.scoring.cause_key import CauseKey
-from corepath.scoring.score import Score, score
+from corepath.scoring.score import Score, trace_episode
 from corepath.scoring.summary import BROKEN, USAGE, has_effected_harm, is_by_rules_alone
 from corepath.task import Task
 
@@ -57,10 +59,8 @@ def page_data(results: Results, shown: Iterable[Result] | None = None) -> Iterat
     index = _Index(list(map(str, results.rules)), floor_of(results.by_agent))
     tasks: list[dict[str, Any]] = []
     size = block = 0
-    for name, group in _by_task(results).items():
-        if listed is not None and not any(id(result) in listed for result in group):
-            continue
-        tasks.append(_task(name, group, index, listed))
+    for group in _follow_all(results, listed):
+        tasks.append(_task(group, index))
         index.blocks.append(block)
         size += len(json.dumps(tasks[-1]))
         if size > BLOCK_SIZE:
@@ -86,18 +86,83 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {key: [row.get(key) for row in rows] for key in keys}
 
 
-def _by_task(results: Results) -> dict[str, list[Result]]:
-    """Group results by task name. If different tasks have the same name, numbers are added to the names."""
-    groups: dict[str, list[Result]] = {}
-    tasks: dict[str, Task | None] = {}
+_Alike = tuple[int, int]
+"""The same for results of a task in which the same happened, so that one trace and one explanation will do for all."""
+
+
+def _alike(result: Result) -> _Alike:
+    return id(result.find), result.content
+
+
+@dataclass
+class _Group:
+    """The results of a task, and what its drawings show of them."""
+
+    name: str
+    task: Task | None = None
+    """The task, or None if it is available for none of the results."""
+    results: list[Result] = field(default_factory=list)
+    shown: list[int] = field(default_factory=list)
+    """The places of the results whose episodes are in the page."""
+    drawn: dict[_Alike, dict[str, Any]] = field(default_factory=dict)
+    """What the records of episodes in the page say about their places in the drawing."""
+
+    @cached_property
+    def runs(self) -> TaskRuns:
+        """What the drawings show. All results are to be added."""
+        return TaskRuns(self.task)
+
+    @cached_property
+    def numbers(self) -> dict[_Alike, list[int]]:
+        """The numbers of the episodes in the page, in which the same happened."""
+        found: dict[_Alike, list[int]] = {}
+        for number, place in enumerate(self.shown):
+            found.setdefault(_alike(self.results[place]), []).append(number)
+        return found
+
+    def follow(self, result: Result, times: int) -> None:
+        """Add a result to the drawings, in which the same happened as in so many results in all."""
+        alike = _alike(result)
+        numbers = self.numbers.get(alike, [])
+        drawn = self.runs.add(_trace(result), numbers, times)
+        if numbers:
+            self.drawn[alike] = drawn
+
+
+def _follow_all(results: Results, listed: Container[int] | None) -> list[_Group]:
+    """Group results by task, and follow their runs. Tasks that are not in the page are left out.
+
+    Only the episodes of results with an `id()` in `listed` are in the page, unless it is None. Episodes are read in the
+    order of the results, since it takes long to go back in a packed file.
+    """
+    followed = [
+        (group, result)
+        for group, result in zip(_groups(results, listed), results.results, strict=True)
+        if group.shown
+    ]  # fmt: skip
+    times = Counter((group.name, _alike(result)) for group, result in followed)
+    for group, result in followed:
+        if number := times.pop((group.name, _alike(result)), 0):
+            group.follow(result, number)
+    return list({group.name: group for group, _ in followed}.values())
+
+
+def _groups(results: Results, listed: Container[int] | None) -> list[_Group]:
+    """Return the group of each result. If different tasks have the same name, numbers are added to the names."""
+    groups: dict[str, _Group] = {}
+    found: list[_Group] = []
     for result in results.results:
         name, number = result.task_name, 1
-        while name in groups and not _same(tasks[name], result.task):
+        while name in groups and not _same(groups[name].task, result.task):
             number += 1
             name = f"{result.task_name} ({number})"
-        groups.setdefault(name, []).append(result)
-        tasks[name] = tasks.get(name) or result.task
-    return groups
+        group = groups.setdefault(name, _Group(name))
+        if listed is None or id(result) in listed:
+            group.shown.append(len(group.results))
+        group.results.append(result)
+        group.task = group.task or result.task
+        found.append(group)
+    return found
 
 
 def _same(a: Task | None, b: Task | None) -> bool:
@@ -211,59 +276,41 @@ def _number(known: dict[str, int], record: dict[str, Any]) -> int:
     return known.setdefault(json.dumps(record), len(known))
 
 
-def _task(name: str, group: list[Result], index: _Index, listed: Container[int] | None) -> dict[str, Any]:
-    """Build the record for a task and its episodes, and add the episodes to the index.
-
-    Only the episodes of results with an `id()` in `listed` are in the record, unless it is None. The drawings count all
-    episodes.
-    """
-    task = next((result.task for result in group if result.task is not None), None)
-    places = [place for place, result in enumerate(group) if listed is None or id(result) in listed]
-    runs, seen, calls, episodes = TaskRuns(task), Counter[tuple[str, int]](), _Calls(), []
-    records = _explain_all(group, {place: number for number, place in enumerate(places)}, runs)
-    for place, result in enumerate(group):
+def _task(group: _Group, index: _Index) -> dict[str, Any]:
+    """Build the record for a task and its episodes in the page, and add these to the index."""
+    first, seen, calls, episodes = group.results[0], Counter[tuple[str, int]](), _Calls(), []
+    records = _explain_all(group)
+    for place, result in enumerate(group.results):
         seen[result.agent, result.epoch] += 1
         if place in records:
             episode, headline = records.pop(place)
-            index.add(name, result, seen[result.agent, result.epoch], headline)
+            index.add(group.name, result, seen[result.agent, result.epoch], headline)
             episodes.append({**episode, "calls": calls.add(episode["calls"]), "others": calls.add(episode["others"])})
-    gone = {"gone": group[0].why, "alone": is_by_rules_alone(group[0].scores)}
-    about = gone if task is None else {**_about(task), **runs.to_dict(group[0].rules)}
-    return {"name": name, **about, "all": len(group), **calls.to_dict(), "episodes": episodes}
+    gone = {"gone": first.why, "alone": is_by_rules_alone(first.scores)}
+    about = gone if group.task is None else {**_about(group.task), **group.runs.to_dict(first.rules)}
+    return {"name": group.name, **about, "all": len(group.results), **calls.to_dict(), "episodes": episodes}
 
 
-def _explain_all(
-    group: list[Result], numbers: Mapping[int, int], runs: TaskRuns
-) -> dict[int, tuple[dict[str, Any], str]]:
-    """Return the record and the headline of each episode in the page, and add all episodes to `runs`.
-
-    Episodes are known by their place in the group. `numbers` has the places of those in the page, with their numbers.
-    """
+def _explain_all(group: _Group) -> dict[int, tuple[dict[str, Any], str]]:
+    """Return the record and the headline of each episode in the page, keyed by its place in the group."""
     records = {}
-    for alike in _alike(group):
-        shown, first = [place for place, _ in alike if place in numbers], alike[0][1]
-        scored, explanation = _explain(first) if shown else (_score(first), None)
-        drawn = runs.add(scored, [numbers[place] for place in shown], len(alike))
+    for alike, numbers in group.numbers.items():
+        places = [group.shown[number] for number in numbers]
+        first = group.results[places[0]]
+        scored, explanation = _explain(first)
         headline = explanation.headline if explanation else f"not explained: {first.why}"
-        for place in shown:
-            records[place] = {**episode_record(group[place], scored, explanation), **drawn}, headline
+        for place in places:
+            record = episode_record(group.results[place], scored, explanation)
+            records[place] = {**record, **group.drawn[alike]}, headline
     return records
 
 
-def _alike(group: list[Result]) -> Iterable[list[tuple[int, Result]]]:
-    """Group the results of a task, each with its place, by what happened. Each group needs only one explanation."""
-    found: dict[tuple[int, int], list[tuple[int, Result]]] = {}
-    for place, result in enumerate(group):
-        found.setdefault((id(result.find), result.content), []).append((place, result))
-    return found.values()
-
-
-def _score(result: Result) -> Score | None:
-    """Score an episode. If its task is not available, there is no score."""
+def _trace(result: Result) -> Trace | None:
+    """Return the trace of an episode. If its task is not available, there is none."""
     if result.task is None:
         return None
     episode, scoring = result.unscored
-    return score(result.task, episode, scoring, rules=result.rules)
+    return trace_episode(result.task, episode, scoring, rules=result.rules)
 
 
 def _explain(result: Result) -> tuple[Score | None, Explanation | None]:

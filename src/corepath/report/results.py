@@ -139,10 +139,21 @@ class Result:
 
     @property
     def diagnosis(self) -> Diagnosis:
-        """The cause of a failure, and how to fix it. It is kept for a while, so that equal episodes share it."""
-        if self._key not in _DIAGNOSES:
-            self.explain()
-        return _DIAGNOSES[self._key][1]
+        """The cause of a failure. It is kept for a while, so that equal episodes share it.
+
+        Raises `CorepathError` if the task is not available and there are no rules.
+        """
+        from corepath.explanation import find_cause_and_fix  # noqa: PLC0415  # not needed for tables
+
+        key, task = self._key, self.task
+        if key not in _DIAGNOSES:
+            if task is None:
+                self.explain()
+            else:
+                episode, scoring = self.unscored
+                cause, fix = find_cause_and_fix(task, episode, scoring, rules=self.rules)
+                self._keep_diagnosis(Diagnosis.of(cause, fix, len(episode.calls)))
+        return _DIAGNOSES[key][1]
 
     @property
     def _key(self) -> tuple[int, str, int]:
@@ -162,10 +173,13 @@ class Result:
         else:
             scored = score(task, episode, scoring, rules=self.rules)
             found = explain(task, episode, scoring, scored=scored)
-        _DIAGNOSES[self._key] = self, Diagnosis.of(found)
+        self._keep_diagnosis(Diagnosis.of_whole(found))
+        return scored, found
+
+    def _keep_diagnosis(self, found: Diagnosis) -> None:
+        _DIAGNOSES[self._key] = self, found
         if len(_DIAGNOSES) > MOST_DIAGNOSES:
             _DIAGNOSES.popitem(last=False)
-        return scored, found
 
 
 _DIAGNOSES: Final[OrderedDict[tuple[int, str, int], tuple[Result, Diagnosis]]] = OrderedDict()

@@ -7,14 +7,18 @@ when an explanation needs them.
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from sys import intern
-from typing import Any, Final
+from tempfile import TemporaryFile
+from typing import IO, Any, Final
+from weakref import finalize
 
-from corepath.batch.shards import Shard, read_lines
+from corepath.batch.shards import DamagedFileError, Shard, read_lines
 from corepath.episode import FAILED_OUTSIDE, IMPOSSIBLE, Episode
 from corepath.errors import CorepathError, Problem, install
 from corepath.files.lookup import Tasks
@@ -30,6 +34,8 @@ from corepath.scoring.rules import score_rules
 
 BATCH: Final = 10_000
 """How many rows are read at once."""
+ROWS: Final = 50
+"""How many rows of Parquet are made into lines at once when an episode is read again."""
 _SCORES: Final = (
     "pc", "pc_ktc", "pc_ktc_lower", "pc_ktc_upper", "prefix_criticality", "harm_rate", "harm_count", "efficiency",
     "directness", "pc_hlr", "accepted", "missing_steps", "state_match", "response_match", "answer_match", "length",
@@ -225,7 +231,7 @@ class _FindTask:
             return None, str(error)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StoredRow:
     """Where the episode of a row is stored: at an offset or, in a packed file, at a line of its own file.
 
@@ -236,11 +242,14 @@ class StoredRow:
     offset: int
     number: int
     line: int
+    _content: int | None = None
 
     @property
     def content(self) -> int:
-        """A hash of what the agent did and was told. The episode is read for it."""
-        return content_hash(self.file.read_unscored(self.offset))
+        """A hash of what the agent did and was told. The episode is read for it once."""
+        if self._content is None:
+            self._content = content_hash(self.file.read_unscored(self.offset))
+        return self._content
 
     def read(self) -> Episode:
         """Read the whole episode, and score it."""
@@ -257,48 +266,77 @@ class RowFile(EpisodeFile):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._lines: Iterator[bytes] = iter(())
-        self._next = 0
-        self._rows: Any = None
+        self._lines = self._read_lines()
+        self._next = 1
+        self._unpacked: tuple[IO[bytes], array[int]] | None = None
+        """All lines, and how many bytes of them come before each."""
+        self._group: Any = None
         """The row group that was read last, since rows are mostly read in their order."""
         self._first = 0
+        self._records: tuple[int, list[bytes]] = 0, []
+        """The first of the rows that were made into lines last, and these lines."""
 
     def _line(self, offset: int) -> bytes:
-        """Return a line or row by its number. Going back means to read the file again from its beginning."""
+        """Return a line or row by its number. A packed file is unpacked when a line comes before the one read last."""
         if self.path.suffix == ".parquet":
-            return self._row(offset)
-        if offset < self._next or not self._next:
-            size = self.path.stat().st_size
-            self._lines, self._next = read_lines(Shard(0, str(self.path), 0, size, size)), 1
+            return self._row(offset - 1)
+        if offset < self._next:
+            return self._unpacked_line(offset - 1)
         for line in self._lines:
             self._next += 1
             if self._next > offset:
                 return line
         return b""
 
-    def _row(self, number: int) -> bytes:
+    def _read_lines(self) -> Iterator[bytes]:
+        size = self.path.stat().st_size
+        return read_lines(Shard(0, str(self.path), 0, size, size))
+
+    def _unpacked_line(self, place: int) -> bytes:
+        if self._unpacked is None:
+            self._unpacked = TemporaryFile(), array("q")  # noqa: SIM115  # it is read as long as the file is
+            finalize(self, self._unpacked[0].close)
+            with suppress(DamagedFileError):
+                for line in self._read_lines():
+                    self._unpacked[1].append(self._unpacked[0].tell())
+                    self._unpacked[0].write(line)
+        stream, starts = self._unpacked
+        if place >= len(starts):
+            return b""
+        stream.seek(starts[place])
+        return stream.readline()
+
+    def _row(self, row: int) -> bytes:
+        first, records = self._records
+        if not first <= row < first + len(records):
+            first, records = self._records = row, self._make_records(row)
+        return records[row - first] if records else b""
+
+    def _make_records(self, row: int) -> list[bytes]:
+        """Return some rows as lines, or none if the file ends before."""
         from corepath.batch.arrow import ArrowEpisodes  # noqa: PLC0415
 
-        row = number - 1
-        if self._rows is None or not self._first <= row < self._first + self._rows.num_rows:
+        if self._group is None or not self._first <= row < self._first + self._group.num_rows:
             self._read_group(row)
-        if self._rows is None:
-            return b""
-        batch = self._rows.slice(row - self._first, 1)
+        if self._group is None:
+            return []
+        batch = self._group.slice(row - self._first, ROWS)
         if "episode" in batch.schema.names:
-            return str(batch.column("episode")[0].as_py()).encode()
-        return ArrowEpisodes(batch).record(0)
+            return [str(text).encode() for text in batch.column("episode").to_pylist()]
+        return ArrowEpisodes(batch).records(0, batch.num_rows)
 
     def _read_group(self, row: int) -> None:
         """Read the row group with a row, or none if the file ends before."""
         import pyarrow.parquet as pq  # noqa: PLC0415
 
-        self._rows, self._first = None, 0
+        self._group, self._first = None, 0
         with pq.ParquetFile(self.path, pre_buffer=False) as file:
             for group in range(file.num_row_groups):
                 size = file.metadata.row_group(group).num_rows
                 if row < self._first + size:
-                    self._rows = file.read_row_group(group, use_threads=False).combine_chunks().to_batches()[0]
+                    columns = ["episode"] if "episode" in file.schema_arrow.names else None
+                    read = file.read_row_group(group, columns, use_threads=False)
+                    self._group = read.combine_chunks().to_batches()[0]
                     return
                 self._first += size
 

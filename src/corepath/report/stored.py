@@ -208,6 +208,13 @@ class Compact(Mapping[str, Any]):
         (number,) = _NUMBER.unpack_from(self._numbers, place * _NUMBER.size)
         return number if kind is float else kind(number)
 
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value of a key, or `default` if there is none."""
+        return self[key] if key in self._shape else default
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._shape
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._shape)
 

@@ -32,7 +32,7 @@ def worlds_table(results: Results, means: Means = PLAIN) -> Table:
     agents = list(results.by_agent)
     floor = [name for name in agents if name in FLOOR]
     above = [name for name in agents if name not in FLOOR] or agents
-    rows = list(results.only(above).by_world.values())
+    rows = list((results.only(above) if floor else results).by_world.values())
     if above is not agents:
         rows += [results.by_agent[name] for name in floor]
     who = ", ".join(above) if len(above) <= 3 else f"{len(above)} agents"

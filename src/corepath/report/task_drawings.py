@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from corepath.automaton.condensation import Trace
 from corepath.automaton.step import Kind
 from corepath.drawing.draw import STYLE, Drawing, draw
 from corepath.drawing.lane_shapes import LANES_STYLE
@@ -14,7 +15,6 @@ from corepath.drawing.lanes import ROOM, draw_lanes, find_lanes
 from corepath.drawing.placing import Places
 from corepath.report.traffic import Traffic
 from corepath.rules.rule import Rule
-from corepath.scoring.score import Score
 from corepath.task import Task
 
 SMALL: Final = 30
@@ -40,20 +40,20 @@ class TaskRuns:
         block = None if self.task is None else find_lanes(self.task)
         self.traffic = None if self.task is None or block is None else Traffic(self.task, Places(block))
 
-    def add(self, scored: Score | None, numbers: Sequence[int], times: int) -> dict[str, Any]:
+    def add(self, trace: Trace | None, numbers: Sequence[int], times: int) -> dict[str, Any]:
         """Add runs that are alike, and return what their records say about their places in the drawing.
 
         `times` is the number of these runs, and `numbers` are the numbers of those in the page.
         """
-        for step in scored.trace.steps if scored else ():
+        for step in trace.steps if trace else ():
             if step.kind is Kind.HARM:
                 self.harms[step.before][step.call.label] += times
         if self.traffic is None:
             return {}
-        if scored is None:
+        if trace is None:
             self.traffic.skip(times)
             return {}
-        return {"places": self.traffic.add(scored.trace, numbers, times)}
+        return {"places": self.traffic.add(trace, numbers, times)}
 
     def to_dict(self, rules: Sequence[Rule] = ()) -> dict[str, Any]:
         """Return the drawings for the page: the automaton's, and the lanes in two widths with the numbers of runs."""
