@@ -35,7 +35,8 @@ class CompiledKernel(BuildHookInterface[Any]):
         if self.target_name != "wheel":
             return
         beside = Path(self.root, SOURCE).with_name("kernel.abi3.so")
-        beside.unlink(missing_ok=True)
+        if version == "editable":
+            beside.unlink(missing_ok=True)  # it may be of an older kernel
         compiled = None if os.environ.get("COREPATH_KERNEL") == "python" else self._compile()
         if compiled is None:
             return
