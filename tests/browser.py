@@ -21,7 +21,7 @@ PATIENCE = 120_000.0
 
 COMMANDS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 LEAN = ("--no-sandbox", "--disable-gpu", "--in-process-gpu", "--num-raster-threads=1")
-"""Options of chromium. Without a process and threads that draw, a page takes a quarter less CPU time."""
+"""Options of chromium: no process of its own draws the page, and one thread does."""
 MISSING = "the page is tested in chromium, which is not here: install it with 'apt install chromium-headless-shell'"
 
 
