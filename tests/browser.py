@@ -20,8 +20,6 @@ PATIENCE = 120_000.0
 """Timeout for elements on a page, in milliseconds; generous, for machines under load."""
 
 COMMANDS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-LEAN = ("--no-sandbox", "--disable-gpu", "--in-process-gpu", "--num-raster-threads=1")
-"""Options of chromium: no process of its own draws the page, and one thread does."""
 MISSING = "the page is tested in chromium, which is not here: install it with 'apt install chromium-headless-shell'"
 
 
@@ -49,7 +47,7 @@ def chromium() -> Iterator[Browser]:
             pytest.fail(MISSING)
         pytest.skip(MISSING)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=command, args=LEAN)
+        browser = playwright.chromium.launch(executable_path=command, args=["--no-sandbox"])
         yield browser
         browser.close()
 
