@@ -37,12 +37,14 @@ static:
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 
+# On a new machine nothing is compiled yet: the tests are collected once, or each worker would compile all of them.
 tests:
+	@$(BIN)/pytest --collect-only --quiet >/dev/null || true
 	$(BIN)/pytest -n 3 --dist worksteal
 
 about-test:
 	@echo "Checks format, lint, types and layers, then runs all tests; pages are looked at in chromium where it is there."
-	@echo "Under 10 minutes on two cores; the first time it also fetches packages."
+	@echo "About 15 minutes on two cores; the first time it also fetches packages."
 
 bench: $(ready) lowest peers
 	$(BIN)/python -m benchmarks

@@ -65,7 +65,7 @@ def test_lines_get_the_scores_of_score(
     if not compiled:
         leave_uncompiled(monkeypatch)
     rng = random.Random(f"lines {scoring}")
-    for _ in range(2 * times):
+    for _ in range(2 * times - 1):
         tasks = write_tasks(tmp_path, rng)
         lines = [json.dumps(random_record(rng, names_in(tasks))).encode() for _ in range(400)]
         for bad in BAD_LINES:
@@ -84,7 +84,7 @@ def test_rules_beside_a_task_are_the_same(tmp_path: Path) -> None:
 
 def test_rows_of_arrow_get_the_scores_of_lines(tmp_path: Path, times: int) -> None:
     rng = random.Random("arrow")
-    for _ in range(2 * times):
+    for _ in range(2 * times - 1):
         tasks = write_tasks(tmp_path, rng)
         records = [random_record(rng, names_in(tasks)) for _ in range(400)]
         for record in records:

@@ -337,8 +337,6 @@ COMMANDS: dict[str, Callable[[Path], Sequence[object]]] = {
     "explain of the file": lambda run: ("explain", run / EPISODES),
     "report of the file": lambda run: ("report", run / EPISODES, "--out", run.with_name("report")),
 }
-SAMPLE = 45
-"""Commands that are run for each kind of damage, without --long."""
 KINDS = {"manifests": damage_manifests, "episodes": damage_episodes, "bytes": damage_bytes, "files": damage_files}
 
 
@@ -355,8 +353,9 @@ def test_no_damage_to_a_run_ends_a_command_in_a_traceback(
     monkeypatch.chdir(tmp_path)
     damages = list(KINDS[kind](runs))
     pairs = list(zip(damages, cycle(COMMANDS), strict=False))
-    if not request.config.getoption("--long"):
-        pairs = Random(13).sample(pairs, SAMPLE)
+    if not request.config.getoption("--long"):  # then each command is run once
+        chance = Random(13)
+        pairs = [chance.choice([pair for pair in pairs if pair[1] == command]) for command in COMMANDS]
     wrong: list[str] = []
     raised = 0
     folder = tmp_path / "run"

@@ -286,11 +286,12 @@ def peak(*arguments: object) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak memory is read from /proc")
-def test_memory_hardly_grows_with_the_run(run: Path, tmp_path: Path) -> None:
+def test_memory_hardly_grows_with_the_run(run: Path, tmp_path: Path, times: int) -> None:
     """It took 18 KB an episode when all episodes were in memory."""
-    small, large = repeat(run, tmp_path / "small", 4), repeat(run, tmp_path / "large", 24)
+    few, many = (2, 12) if times == 1 else (4, 24)
+    small, large = repeat(run, tmp_path / "small", few), repeat(run, tmp_path / "large", many)
     more = (large / EPISODES).read_bytes().count(b"\n") - (small / EPISODES).read_bytes().count(b"\n")
-    assert more > 4_000
+    assert more > 2_000
     options = ("--episodes", 100, "--out", tmp_path / "out")
     for command in (("table",), ("report", *options)):
         grown = peak(*command, large) - peak(*command, small)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -31,7 +31,7 @@ def check_reads_and_writes(subject: Subject) -> Iterator[str]:
     pool, states = Candidates(task, world), {world.key(node.state): node.state for node in subject.rounds[0].nodes}
     for tool in world.tools.values():
         if not tool.writes and tool.name not in reported:
-            yield from islice(_impure_reads(world, pool.calls(tool.name), list(states.values())), 1)
+            yield from islice(_impure_reads(world, pool.calls(tool.name), states), 1)
 
 
 def _mislabelled_step(world: World[Any], edge: Edge) -> str | None:
@@ -44,14 +44,14 @@ def _mislabelled_step(world: World[Any], edge: Edge) -> str | None:
     return None
 
 
-def _impure_reads(world: World[Any], calls: Iterable[Call], states: Sequence[Any]) -> Iterator[str]:
-    """Yield a message whenever one of `calls` crashes or changes the state in one of `states`."""
+def _impure_reads(world: World[Any], calls: Iterable[Call], states: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a message whenever one of `calls` crashes or changes the state in one of `states`, given by their keys."""
     for call in calls:
-        for state in states:
+        for key, state in states.items():
             answered, after = world.answer(state, call)
             if "crashed" in answered.extra:
                 yield f"{call} breaks the world: {answered.error}"
-            elif world.key(after) != world.key(state):
+            elif world.key(after) != key:
                 yield f"'{call.tool}' is declared a read and changes the state: {call}"
 
 

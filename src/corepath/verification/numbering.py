@@ -38,7 +38,7 @@ class Positions:
 
     def after(self, position: int, number: int, call: Call) -> int | None:
         """Return the position's number after a call, or None if the call is harmful."""
-        key = (position, number, canonical(call.result))
+        key = (position, number, call.text)
         if key not in self._after:
             taken, after = step(self.kept[position], call)
             self._after[key] = None if taken.kind is Kind.HARM else self.number(after)

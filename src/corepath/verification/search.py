@@ -17,7 +17,6 @@ from corepath.notation.call import Call
 from corepath.rules.monitor import Memory
 from corepath.rules.policy import describe
 from corepath.scoring.tracing import monitor_of
-from corepath.values import canonical
 from corepath.verification.golden_runs import index_steps, path_through
 from corepath.verification.numbering import Positions, States
 from corepath.verification.subject import Subject
@@ -237,10 +236,9 @@ class Search:
 
     def _reveal(self, call: Call) -> frozenset[int]:
         """Return the secrets in the result of a call."""
-        text = canonical([call.arguments, call.result])
-        if text not in self._revealed:
-            self._revealed[text] = self._trials.revealed(call)
-        return self._revealed[text]
+        if call.text not in self._revealed:
+            self._revealed[call.text] = self._trials.revealed(call)
+        return self._revealed[call.text]
 
     def _add(self, node: _Node, level: list[_Node]) -> bool:
         """Add a node to `level` unless it is known, or its place is reached with fewer extra calls.
