@@ -473,6 +473,19 @@ def test_five_runs_with_the_same_order_are_no_chance() -> None:
     assert learn([episode(*cancels)] * 5, TOOLS).task.automaton.golden.count == 1
 
 
+def test_very_many_things_keep_their_order() -> None:
+    for number, paths in ((8, 40_320), (40, 1)):
+        cancels = [call("cancel", order=f"A{one}") for one in range(number)]
+        assert learn([episode(*cancels)], TOOLS).task.automaton.golden.count == paths
+
+
+def test_huge_arguments_are_learned_as_they_are() -> None:
+    run = episode(call("send", text="x" * 300_000), call("pay", numbers=list(range(20_000))))
+    made = learn([run], TOOLS)
+    assert str(made.task.procedure) == "send >> pay"
+    assert accepts(made.task, run)
+
+
 def test_an_answer_can_say_that_a_guessed_order_is_wrong() -> None:
     cancels = [call("cancel", order=name) for name in ("A1", "B2")]
     made = learn([episode(*cancels)], TOOLS, judge=lambda question: [False] * len(question.examples))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import combinations, permutations
+from math import prod
 from operator import or_
 from typing import Any, Final
 
@@ -24,10 +25,15 @@ from corepath.values import is_number
 MOST_RUNS: Final = 4
 """So many runs may all have the same one of two orders by chance, with a probability above 5 %."""
 _MOST_STEPS: Final = 100
+_MOST_STATES: Final = 5_000
+"""With more ways to have done some of it, as with thirteen things, the order stays: the task would be too large."""
 _SHORTEST: Final = 3
 """A shorter value is not looked for within texts."""
 _MOST_WORDS: Final = 3
-"""A longer text names nothing."""
+_LONGEST: Final = 200
+"""A text with more words or letters names nothing."""
+_MOST_NAMES: Final = 500
+"""Of so many values of a call, and no more, it is found out whether they are a part of another one."""
 
 
 def guess_orders(runs: Sequence[GoodRun], events: Events) -> list[Run]:
@@ -61,6 +67,9 @@ def _find_needed(calls: Sequence[Call], groups: Sequence[Sequence[int]]) -> list
         for one, other in permutations(range(len(groups)), 2)
         if _are_independent([calls[step] for step in groups[one]], [calls[step] for step in groups[other]])
     }
+    moved = {number for pair in free for number in pair}
+    if prod(len(groups[number]) + 1 for number in moved) > _MOST_STATES:
+        free = set()
     needed = [0] * len(calls)
     for first, second in combinations(range(len(calls)), 2):
         if (of[first], of[second]) not in free:
@@ -106,7 +115,9 @@ def _share_thing(one: Call, other: Call) -> bool:
 
 def _overlap(mine: set[str], theirs: set[str]) -> bool:
     """Whether two sets of values have one in common, or one that is a part of another, as a folder is of a path."""
-    return bool(mine & theirs) or any(
+    if mine & theirs:
+        return True
+    return len(mine) + len(theirs) <= _MOST_NAMES and any(
         (len(one) >= _SHORTEST and one in other) or (len(other) >= _SHORTEST and other in one)
         for one in mine
         for other in theirs
@@ -147,6 +158,8 @@ def _names(value: Any) -> set[str]:
             waiting.extend(here.values())
         elif isinstance(here, list):
             waiting.extend(here)
-        elif (isinstance(here, str) and 0 < len(here.split()) <= _MOST_WORDS) or is_number(here):
+        elif (isinstance(here, str) and len(here) <= _LONGEST and 0 < len(here.split()) <= _MOST_WORDS) or is_number(
+            here
+        ):
             found.add(str(here))
     return found

@@ -7,7 +7,7 @@ learned from, without harm.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +17,7 @@ from corepath.authoring.derive import tool_patterns
 from corepath.authoring.learning.alternatives import merge_alternatives
 from corepath.authoring.learning.arguments import find_patterns
 from corepath.authoring.learning.decisive_reads import split_decisive
-from corepath.authoring.learning.early import comes_early, is_early
+from corepath.authoring.learning.early import Early, find_early
 from corepath.authoring.learning.events import Events, find_events
 from corepath.authoring.learning.good_run import GoodRun, read_run
 from corepath.authoring.learning.independence import guess_orders
@@ -77,9 +77,8 @@ class Question:
     seen: tuple[Call, ...]
     default: bool
     paths: tuple[int, int]
-    moves_read: tuple[bool, ...] = ()
-    """Whether each example has a call earlier than any run has it, that may not know yet what it needs to know. A world
-    cannot tell whether that is right."""
+    early: tuple[Early, ...] = ()
+    """The calls of each example that come earlier than in any run, so that they may not know yet what they need to."""
     is_one_choice: bool = True
     """Whether one answer holds for all examples. Otherwise they differ from the runs in different ways."""
 
@@ -236,18 +235,19 @@ class _Draft:
 
     def _ask(self, question: OrderQuestion, events: Events, judge: Judge) -> list[bool | None]:
         """Put a question in terms of calls."""
+        made_at: dict[int, list[Call]] = defaultdict(list)
+        for run, order, places in zip(self.runs, events.runs, events.places, strict=True):
+            for event, place in zip(order, places, strict=True):
+                made_at[event].append(run.calls[place])
 
         def calls(run: Run) -> tuple[Call, ...]:
-            return tuple(call_at(self.runs, self.steps[events.steps[event]].places[0]) for event in run)
-
-        def is_doubtful(first: int, second: int) -> bool:
-            (one,), (other,) = calls((first,)), calls((second,))
-            return is_early(one, other, self.tools)
+            return tuple(made_at[event][0] for event in run)
 
         made = Question(
             _question_text(question, calls), tuple(map(calls, question.examples)), calls(question.seen),
             question.default, question.paths,
-            tuple(comes_early(run, events.runs, is_doubtful) for run in question.examples), question.is_one_choice,
+            tuple(find_early(run, events.runs, made_at.__getitem__, self.tools) for run in question.examples),
+            question.is_one_choice,
         )  # fmt: skip
         answers = list(judge(made))
         known = [answer for answer in answers if answer is not None] or [made.default]
