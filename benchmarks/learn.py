@@ -17,11 +17,13 @@ from benchmarks.languages import VERDICTS
 from benchmarks.learn_truth import Truth, find_truths, judge_orders, judge_task
 from benchmarks.tau import DATA, RUNS, markdown_table
 from corepath import Episode
-from corepath.authoring.learning.early import comes_early, is_early
+from corepath.authoring.learning.early import Early, find_early
 from corepath.authoring.learning.learn import Question, accepts, learn
 from corepath.authoring.learning.orders import learn_orders
 from corepath.authoring.learning.questions import OrderQuestion, learn_by_asking
-from corepath.authoring.learning.simulation import is_right
+from corepath.authoring.learning.simulation import judge_path
+from corepath.automaton.condensation import trace_calls
+from corepath.automaton.step import Kind
 from corepath.episode import reward_of
 from corepath.files.tool_file import load_tools
 from corepath.importers import import_trace
@@ -31,17 +33,16 @@ from corepath.world.exploring import replay
 
 RUNS_EACH = 20
 SIZES = (5, 10, 20, 50)
-Right = Callable[[Truth, Sequence[Call], bool], bool | None]
-"""Says whether a path is right, given its calls and whether a read is earlier than in any run."""
+Right = Callable[[Truth, Sequence[Call], Early], bool | None]
+"""Says whether a path is right, given its calls and which of them are earlier than in any run."""
 
 
-def by_world(truth: Truth, calls: Sequence[Call], moves_read: bool) -> bool | None:  # noqa: FBT001
+def by_world(truth: Truth, calls: Sequence[Call], early: Early) -> bool | None:
     """Whether no call fails, no policy is broken, and the goal is reached. The task's procedure is not looked at."""
-    right = is_right(truth.task, calls)
-    return None if right and moves_read else right
+    return judge_path(truth.task, calls, early)
 
 
-def by_task(truth: Truth, calls: Sequence[Call], moves_read: bool) -> bool:  # noqa: ARG001, FBT001
+def by_task(truth: Truth, calls: Sequence[Call], early: Early) -> bool:  # noqa: ARG001
     """Whether the world's own task accepts the executed calls without harm: the answers of someone who knows it."""
     return accepts(truth.task, Episode(truth.task.id, replay(truth.task, calls).calls))
 
@@ -55,16 +56,15 @@ def orders_asked(truth: Truth, right: Right) -> str:
     """Learn the orders with five answers, with the step of each call known."""
     runs, steps = truth.events
 
-    answered = {(call.tool, str(call.arguments)): call for run in truth.runs for call in run.calls}
-
-    def is_doubtful(first: int, second: int) -> bool:
-        calls = [truth.calls[steps[event]] for event in (first, second)]
-        one, other = (answered.get((call.tool, str(call.arguments)), call) for call in calls)
-        return is_early(one, other, truth.tools)
+    made: dict[int, list[Call]] = defaultdict(list)
+    for run, events in zip(truth.runs, runs, strict=True):
+        taken = [one.call for one in trace_calls(truth.task.automaton, run.calls).steps if one.kind is Kind.PROGRESS]
+        for event, call in zip(events, taken, strict=True):
+            made[event].append(call)
 
     def answer(question: OrderQuestion) -> list[bool | None]:
         return [
-            right(truth, [truth.calls[steps[event]] for event in run], comes_early(run, runs, is_doubtful))
+            right(truth, [made[event][0] for event in run], find_early(run, runs, made.__getitem__, truth.tools))
             for run in question.examples
         ]
 
@@ -76,7 +76,7 @@ def whole_task(truth: Truth, right: Right | None = None) -> str:
 
     def judge(question: Question) -> list[bool | None]:
         assert right is not None
-        return [right(truth, calls, moved) for calls, moved in zip(question.examples, question.moves_read, strict=True)]
+        return [right(truth, calls, early) for calls, early in zip(question.examples, question.early, strict=True)]
 
     learned = learn(truth.runs, truth.tools, judge=None if right is None else judge)
     if not all(accepts(learned.task, run) for run in truth.runs):

@@ -426,3 +426,112 @@ def test_the_recording_shows_what_the_four_commands_print(tmp_path: Path) -> Non
     shown = recording.read("learn")
     assert len(shown) == 4
     assert recording.record(tuple(command for command, _ in shown), tmp_path) == shown
+
+
+# Few runs
+
+
+def test_the_same_done_to_several_things_is_in_any_order_after_one_run() -> None:
+    cancels = [call("cancel", order=name, reason="late") for name in ("A1", "B2", "C3")]
+    made = learn([episode(*cancels)], TOOLS)
+    assert str(made.task.procedure) == "cancel_A1 & cancel_B2 & cancel_C3"
+    assert "Steps on different things are taken to be in any order." in made.text
+    both = [call(name, order=order) for order in ("A1", "B2") for name in ("cancel", "refund")]
+    one_by_one = learned(episode(*both, A))
+    assert accepts(one_by_one, episode(*both[2:], *both[:2], A))
+    assert not accepts(one_by_one, episode(both[1], both[0], *both[2:], A))
+    assert not accepts(one_by_one, episode(A, *both))
+
+
+def test_writes_whose_answers_are_records_of_different_things_are_in_any_order() -> None:
+    change = Call("change", {"order": "A1", "card": "gold"}, '{"order": "A1", "user": "ann"}')
+    send_back = Call("send_back", {"order": "B2", "card": "gold"}, '{"order": "B2", "user": "ann"}')
+    assert str(learned(episode(change, send_back)).procedure) == "change & send_back"
+    unknown = Call("send_back", {"order": "B2", "card": "gold"}, "done")
+    assert str(learned(episode(change, unknown)).procedure) == "change >> send_back"
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [call("transfer", source="A1", target="B2"), call("transfer", source="B2", target="C3")],
+        [call("move", path="drafts/plan", folder="old"), call("move", path="new/plan", folder="drafts")],
+        [call("create", "T7", title="one"), call("create", "T8", title="T7")],
+        [call("set", level=5), call("set", level=6)],
+        [call("open", door="front"), call("take", item="key")],
+        [call("lock", record="u1"), call("set", record="u2"), call("lock", record="u1")],
+    ],
+    ids=["shared account", "folder of a path", "result used", "numbers", "different tools", "the same again"],
+)
+def test_steps_that_may_depend_on_each_other_keep_the_order_of_one_run(steps: list[Call]) -> None:
+    assert learn([episode(*steps)], TOOLS).task.automaton.golden.count == 1
+
+
+def test_five_runs_with_the_same_order_are_no_chance() -> None:
+    cancels = [call("cancel", order=name) for name in ("A1", "B2")]
+    assert learn([episode(*cancels)] * 4, TOOLS).task.automaton.golden.count == 2
+    assert learn([episode(*cancels)] * 5, TOOLS).task.automaton.golden.count == 1
+
+
+def test_very_many_things_keep_their_order() -> None:
+    for number, paths in ((8, 40_320), (40, 1)):
+        cancels = [call("cancel", order=f"A{one}") for one in range(number)]
+        assert learn([episode(*cancels)], TOOLS).task.automaton.golden.count == paths
+
+
+def test_huge_arguments_are_learned_as_they_are() -> None:
+    run = episode(call("send", text="x" * 300_000), call("pay", numbers=list(range(20_000))))
+    made = learn([run], TOOLS)
+    assert str(made.task.procedure) == "send >> pay"
+    assert accepts(made.task, run)
+
+
+def test_an_answer_can_say_that_a_guessed_order_is_wrong() -> None:
+    cancels = [call("cancel", order=name) for name in ("A1", "B2")]
+    made = learn([episode(*cancels)], TOOLS, judge=lambda question: [False] * len(question.examples))
+    assert made.task.automaton.golden.count == 1
+    assert made.asked[0][0].text == 'May cancel(order="B2") come before cancel(order="A1")?'
+
+
+# Refused calls, and tasks that change nothing
+
+LOOK = call("get_user", {"tier": "gold"})
+REFUSED = Call("pay", {"bill": 7}, error="no money")
+
+
+def test_if_a_tool_without_steps_refused_a_good_run_its_refusals_are_harmless() -> None:
+    made = learn([episode(LOOK, REFUSED)], TOOLS)
+    assert "refused: ignore_other_tools" in made.text
+    assert accepts(made.task, episode(LOOK, Call("pay", {"bill": 8}, error="no money")))
+    assert not accepts(made.task, episode(LOOK, call("pay", bill=8)))
+    strict = learn([episode(LOOK, REFUSED)], TOOLS, refused="try").task
+    assert accepts(strict, episode(LOOK, REFUSED))
+    assert not accepts(strict, episode(LOOK, Call("pay", {"bill": 8}, error="no money")))
+    lenient = learn([episode(A)], TOOLS, refused="ignore_other_tools").task
+    assert accepts(lenient, episode(A, REFUSED))
+    assert not accepts(lenient, episode(A, Call("a", {"x": 1}, error="no")))
+    assert not accepts(learned(episode(A)), episode(A, REFUSED))
+
+
+def test_a_task_that_changes_nothing_asks_for_a_look_unless_runs_end_differently() -> None:
+    over = call("hand_over")
+    looked = learned(episode(LOOK), episode(LOOK))
+    assert not accepts(looked, episode())
+    assert accepts(looked, episode(over))
+    made = learn([episode(LOOK), episode(LOOK, over)], TOOLS)
+    assert accepts(made.task, episode())
+    assert not accepts(made.task, episode(A))
+    assert "some runs hand over and others do not, so that the task accepts doing nothing" in made.warnings
+    assert not accepts(learned(episode(LOOK, over), episode(LOOK, over)), episode())
+
+
+def test_thinking_is_no_look() -> None:
+    made = learn([episode(LOOK)], Tools(reads=["get_*"], neutral=["think", "transfer_to_human"])).task
+    assert not accepts(made, episode(call("think")))
+    assert accepts(made, episode(call("transfer_to_human")))
+
+
+def test_what_many_runs_do_to_hand_over_is_required() -> None:
+    over = call("hand_over")
+    assert accepts(learned(*[episode(over)] * 6), episode())
+    assert not accepts(learned(*[episode(over)] * 7), episode())

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corepath import Call, learn, task
-from corepath.authoring.learning.early import is_early
+from corepath.authoring.learning.early import Early, find_early
 from corepath.authoring.learning.forks import Forks
 from corepath.authoring.learning.learn import Question, accepts
 from corepath.authoring.learning.log import Log, Run
@@ -91,11 +91,18 @@ def test_in_recombined_orders_steps_follow_each_other_as_in_runs(paths: list[Run
 def test_a_call_comes_too_early_if_it_uses_what_only_the_other_tells() -> None:
     tools = Tools(reads=["get_*"])
     divide = Call("divide", {"number": 100, "by": 7}, {"result": 14.29})
-    assert is_early(Call("write", {"values": [14.29, 3]}), divide, tools)
-    assert is_early(Call("book", {"code": "XK-12"}), Call("get_offer", {}, "the code is XK-12"), tools)
-    assert not is_early(Call("write", {"values": [100]}), divide, tools)
-    assert is_early(Call("get_page", {}), Call("open", {"page": "a"}, "ok"), tools)
-    assert not is_early(Call("close", {}), Call("open", {"page": "a"}, "ok"), tools)
+    look, open_, close = Call("get_page", {}), Call("open", {"page": "a"}, "ok"), Call("close", {})
+
+    def early(first: Call, second: Call) -> Early:
+        return find_early((0, 1), [(1, 0)], [[first], [second]].__getitem__, tools)
+
+    assert early(Call("write", {"values": [14.29, 3]}), divide).is_sure
+    assert early(Call("book", {"code": "XK-12"}), Call("get_offer", {}, "the code is XK-12")).is_sure
+    assert not early(Call("write", {"values": [100]}), divide).is_sure
+    assert early(look, open_) == Early(reads=(0,))
+    assert early(close, open_) == Early()
+    assert find_early((0, 1), [(1, 0)], [[look, Call("get_page", {}, "b")], [open_]].__getitem__, tools).is_sure
+    assert find_early((0, 1), [(0, 1)], [[look], [open_]].__getitem__, tools) == Early()
 
 
 def test_a_person_answers_for_the_example_that_is_shown() -> None:

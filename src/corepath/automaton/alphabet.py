@@ -21,7 +21,7 @@ from corepath.notation.call import Call
 from corepath.notation.matchers import Fields, ResultOf, Scope, depends_on_calls, walk
 
 Unlisted = Literal["harm", "ignore", "ignore_other_tools"]
-Refused = Literal["harm", "try"]
+Refused = Literal["harm", "try", "ignore_other_tools"]
 
 
 _MALFORMED: Final = Reading(Role.MALFORMED)
@@ -41,7 +41,7 @@ class Listing:
     Calls that match `reads` or `neutral` are self-loops. Calls that match `forbid` are always harmful. `unlisted` says
     how to treat all other calls. `tools` maps names to all existing tools, or is None if the tools are unknown.
     `refused` says how to treat a failed call that is not expected: as harm, or as a try if a step with the same tool is
-    due.
+    due, and perhaps as a self-loop if no step has that tool.
     """
 
     reads: tuple[Action, ...] = ()
@@ -86,7 +86,11 @@ class Alphabet:
     def ignores(self, tool: str) -> bool:
         """Whether unlisted calls of a tool are self-loops."""
         unlisted = self.listing.unlisted
-        return unlisted == "ignore" or (unlisted == "ignore_other_tools" and tool not in self._by_tool)
+        return unlisted == "ignore" or (unlisted == "ignore_other_tools" and not self.has_step_with(tool))
+
+    def has_step_with(self, tool: str) -> bool:
+        """Whether a step has this tool."""
+        return tool in self._by_tool
 
     @property
     def tools(self) -> Mapping[str, Tool] | None:

@@ -203,10 +203,13 @@ def _is_allowed(automaton: Automaton, call: Call, reading: Reading) -> bool:
 
 
 def _is_try(automaton: Automaton, state: int, call: Call, reading: Reading) -> bool:
-    """Whether a failed call is a try of a step that is due, with other arguments."""
+    """Whether a failed call is a try of a step that is due, with other arguments, or of a tool that no step has."""
     alphabet = automaton.alphabet
-    if alphabet.listing.refused != "try" or reading.role is not Role.UNLISTED or reading.fits:
+    refused = alphabet.listing.refused
+    if refused == "harm" or reading.role is not Role.UNLISTED or reading.fits:
         return False
+    if refused == "ignore_other_tools" and not alphabet.has_step_with(call.tool):
+        return True
     return any(alphabet.actions[number].tool == call.tool for number in automaton.delta[state])
 
 

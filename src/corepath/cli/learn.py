@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from corepath.automaton.alphabet import Refused
 from corepath.cli.learn_add import AddOption, change_task
 from corepath.cli.learn_rules import learn_rules_command
 from corepath.cli.learn_tasks import LearnOptions, learn_tasks_command
@@ -31,6 +32,11 @@ LearnToolsOption = Annotated[
     typer.Option("--tools", help="Tool file, as corepath tools writes it: which tools read, write or are neutral. "
                  "Default: what the runs themselves show.", callback=require_path),
 ]  # fmt: skip
+RefusedOption = Annotated[
+    Refused | None,
+    typer.Option("--refused", help="How to judge calls that the tool refused. Default: try, or ignore_other_tools if "
+                 "a good run has a refused call of a tool that no step has."),
+]  # fmt: skip
 YesOption = Annotated[
     bool, typer.Option("--yes", "-y", help="Ask nothing: take what the runs suggest, and write the change of a task.")
 ]
@@ -52,6 +58,7 @@ def learn_command(
     force: ForceOption = False,
     yes: YesOption = False,
     world: WorldOption = None,
+    refused: RefusedOption = None,
     rules: RulesFlag = False,
     add: AddOption = None,
     bad: BadRunsOption = None,
@@ -70,5 +77,5 @@ def learn_command(
             usage_error("--bad takes one run that the task accepts")
         change_task(runs, add or [], bad[0] if bad else None, out_file, yes=yes, as_json=as_json)
     else:
-        options = LearnOptions(tools, out_file, yes=yes, world=world, as_json=as_json)
+        options = LearnOptions(tools, out_file, yes=yes, world=world, refused=refused, as_json=as_json)
         learn_tasks_command(require_paths([Path(run) for run in runs]), options)

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import typer
 
-from corepath.authoring.learning.learn import Judge, Learned, Question, learn
+from corepath.authoring.learning.learn import Judge, Learned, Question, Unseen, learn
 from corepath.authoring.learning.simulation import judge_by_world
 from corepath.authoring.tools import describe_tools
+from corepath.automaton.alphabet import Refused
 from corepath.cli.options import find_sources
 from corepath.cli.printing import say, usage_error
 from corepath.cli.recorded_runs import RunReader
@@ -32,6 +33,7 @@ class LearnOptions:
     out_file: Path | None = None
     yes: bool = False
     world: str | None = None
+    refused: Refused | None = None
     as_json: bool = False
 
 
@@ -44,7 +46,8 @@ def learn_tasks_command(paths: Sequence[Path], options: LearnOptions) -> None:
     found: list[Learned] = []
     for name, episodes in groups.items():
         try:
-            found.append(learn(episodes, tools, judge=judge, unseen=None if options.tools else "ignore"))
+            unseen: Unseen | None = None if options.tools else "ignore"
+            found.append(learn(episodes, tools, judge=judge, unseen=unseen, refused=options.refused))
         except TaskError as error:
             say(f"corepath: task '{visible(name)}': {error}")
             is_whole = False

@@ -10,10 +10,10 @@ from corepath.automaton.harm import HarmKind
 from corepath.explanation.arguments import differing_arguments
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Cause, CauseKind
-from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistake import LACKING, SPREADING, Mistake, MistakeKind
 from corepath.explanation.path import failed_at_the_end, limit_text
 from corepath.explanation.reasons import repeated_call
+from corepath.scoring.hand_over import is_hand_over
 
 _KINDS: Final = {
     HarmKind.MALFORMED: CauseKind.MALFORMED,

@@ -11,7 +11,6 @@ from typing import Final
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.step import Kind, Position, Step
 from corepath.episode import FAILED_OUTSIDE, Episode
-from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.sentences import MOST_LISTED, join, times_text
 from corepath.explanation.telling import telling_arguments, telling_fields
 from corepath.explanation.value_text import (
@@ -26,6 +25,7 @@ from corepath.notation.action import Action
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.matchers import Scope
 from corepath.scoring.evidence import Harm
+from corepath.scoring.hand_over import is_hand_over
 from corepath.scoring.score import Score
 from corepath.task import Task
 from corepath.world.exploring import Replay

@@ -12,7 +12,6 @@ from corepath.explanation.arguments import compare_with_step
 from corepath.explanation.changes import describe_change, find_change
 from corepath.explanation.difference_text import LONGEST_BESIDE, describe_differences
 from corepath.explanation.facts import Facts
-from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistake import Mistake, MistakeKind
 from corepath.explanation.necessity import is_needed
 from corepath.explanation.policies import whole_sentence
@@ -31,6 +30,7 @@ from corepath.explanation.sentences import (
 from corepath.explanation.value_text import LONGEST_NAME, tool_name
 from corepath.rules.rule import Never, Rule
 from corepath.scoring.evidence import Harm
+from corepath.scoring.hand_over import is_hand_over
 
 REFUSED: Final = "the tool refused it"
 _MOST_NAMED: Final = 2

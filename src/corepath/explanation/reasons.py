@@ -7,13 +7,13 @@ from corepath.automaton.step import Kind, Step
 from corepath.errors import nearest
 from corepath.explanation.arguments import compare_with_step, nearest_step
 from corepath.explanation.facts import Facts
-from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistake import Mistake, MistakeKind
 from corepath.explanation.policies import broken_policy, whole_sentence
 from corepath.explanation.sentences import join
 from corepath.explanation.value_text import message_text, step_text, value_text
 from corepath.notation.call import UNANSWERED
 from corepath.scoring.evidence import Harm
+from corepath.scoring.hand_over import is_hand_over
 from corepath.values import parse_json
 
 

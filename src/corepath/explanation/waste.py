@@ -11,11 +11,11 @@ from corepath.automaton.step import Kind, Step
 from corepath.errors import count
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
-from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.sentences import calls_text, sentence, tally_text
 from corepath.explanation.undo import UndoPair
 from corepath.explanation.value_text import message_text, tool_name, value_text
 from corepath.notation.call import unknown_token
+from corepath.scoring.hand_over import is_hand_over
 
 
 class WasteKind(StrEnum):

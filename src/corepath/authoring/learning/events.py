@@ -13,10 +13,14 @@ from corepath.authoring.learning.steps import Place, SeenStep
 
 @dataclass(frozen=True)
 class Events:
-    """The runs as events. `steps` says which step each event is an occurrence of."""
+    """The runs as events. `steps` says which step each event is an occurrence of.
+
+    `places` says for each run where the calls of its events stand in it.
+    """
 
     runs: tuple[Run, ...]
     steps: tuple[int, ...]
+    places: tuple[tuple[int, ...], ...]
 
 
 def find_events(
@@ -52,4 +56,5 @@ def _atevents(kept: Mapping[int, Sequence[Place]], number: int) -> Events:
             run.append(numbers.setdefault((one, times[one]), len(numbers)))
             times[one] += 1
         runs.append(tuple(run))
-    return Events(tuple(runs), tuple(one for one, _ in numbers))
+    standing = tuple(tuple([place for place, _ in sorted(found)]) for found in by_run)
+    return Events(tuple(runs), tuple(one for one, _ in numbers), standing)

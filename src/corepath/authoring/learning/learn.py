@@ -7,7 +7,7 @@ learned from, without harm.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,17 +17,19 @@ from corepath.authoring.derive import tool_patterns
 from corepath.authoring.learning.alternatives import merge_alternatives
 from corepath.authoring.learning.arguments import find_patterns
 from corepath.authoring.learning.decisive_reads import split_decisive
-from corepath.authoring.learning.early import comes_early, is_early
+from corepath.authoring.learning.early import Early, find_early
 from corepath.authoring.learning.events import Events, find_events
 from corepath.authoring.learning.good_run import GoodRun, read_run
+from corepath.authoring.learning.independence import guess_orders
 from corepath.authoring.learning.log import Run
 from corepath.authoring.learning.names import name_actions
 from corepath.authoring.learning.outliers import find_outliers
 from corepath.authoring.learning.questions import MOST_QUESTIONS, OrderQuestion, learn_by_asking
+from corepath.authoring.learning.required_reads import FEWEST_RUNS
 from corepath.authoring.learning.steps import SeenStep, call_at, find_steps
 from corepath.authoring.learning.told_apart import tell_apart
 from corepath.authoring.learning.unfit import describe_unfit, find_unfit
-from corepath.automaton.alphabet import Unlisted
+from corepath.automaton.alphabet import Refused, Unlisted
 from corepath.automaton.condensation import trace_calls
 from corepath.automaton.reading import Forbidden
 from corepath.automaton.step import Kind
@@ -39,6 +41,7 @@ from corepath.notation import matchers
 from corepath.notation.action import Action, Tool
 from corepath.notation.call import Call
 from corepath.notation.procedure import Procedure, choice
+from corepath.scoring.hand_over import hands_over
 from corepath.task import Task
 from corepath.values import canonical
 
@@ -50,6 +53,12 @@ _UNLISTED: Final[Mapping[Unseen, Unlisted]] = {"harm": "harm", "ignore": "ignore
 _UNSEEN: Final[Mapping[Unseen, str]] = {
     "harm": "A tool that is in no run is harmful, unless it is listed under reads or neutral (unlisted).",
     "ignore": "A tool that is in no run, and not listed here, is ignored (unlisted).",
+}
+_REFUSED: Final[Mapping[Refused, str]] = {
+    "harm": "A refused call is harmful if it is not expected (refused).",
+    "try": "A refused call is a try, and no harm, if a step with the same tool is due (refused).",
+    "ignore_other_tools": "A refused call is a try, and no harm, if a step with the same tool is due or none has its "
+    "tool (refused).",
 }
 _FULL, _WITHOUT_READS, _LITERAL = range(3)
 """What is learned: everything; no required reads; and every value as it is, in the orders that were seen."""
@@ -68,9 +77,8 @@ class Question:
     seen: tuple[Call, ...]
     default: bool
     paths: tuple[int, int]
-    moves_read: tuple[bool, ...] = ()
-    """Whether each example has a call earlier than any run has it, that may not know yet what it needs to know. A world
-    cannot tell whether that is right."""
+    early: tuple[Early, ...] = ()
+    """The calls of each example that come earlier than in any run, so that they may not know yet what they need to."""
     is_one_choice: bool = True
     """Whether one answer holds for all examples. Otherwise they differ from the runs in different ways."""
 
@@ -115,12 +123,15 @@ def learn(
     judge: Judge | None = None,
     most_questions: int = MOST_QUESTIONS,
     unseen: Unseen | None = None,
+    refused: Refused | None = None,
 ) -> Learned:
     """Learn a task from the good runs of one task. Raises `TaskError` if there is nothing to learn from.
 
     `tools` says what the tools do; without it, every tool is a write. `judge` answers questions, at most
     `most_questions`. `unseen` says whether calls of tools that no run and no tool file names are harmful. By default
     they are if there is a tool file, since it says that every tool is a write that it does not list as anything else.
+    `refused` says how calls are judged that the tool refused. By default they may be tries of a step that is due; if a
+    good run has a refused call of a tool that no step has, such calls are harmless too.
     """
     unseen = unseen or ("ignore" if tools is None else "harm")
     tools = Tools() if tools is None else tools
@@ -130,7 +141,7 @@ def learn(
     if not runs:
         raise TaskError.of(f"no runs to learn from{f': {describe_unfit(unfit)}' if unfit else ''}")
     for way in (_FULL, _WITHOUT_READS, _LITERAL):
-        draft = _Draft(runs, tools, way, unseen, warnings=[describe_unfit(unfit)] if unfit else [])
+        draft = _Draft(runs, tools, way, unseen, refused, warnings=[describe_unfit(unfit)] if unfit else [])
         draft.notes += [f"{count(len(unfit), 'more run')} left out: no task accepts their calls."] if unfit else []
         made = draft.learn(judge if way == _FULL else None, most_questions)
         if made is not None:
@@ -146,10 +157,15 @@ class _Draft:
     tools: Tools
     way: int
     unseen: Unseen
+    refused: Refused | None
     steps: list[SeenStep] = field(default_factory=list)
     asked: list[tuple[Question, int]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    refused_tools: set[str] = field(default_factory=set)
+    """The tools of calls that were refused in a good run where no such step was due."""
+    ignores_refused: bool = False
+    """Whether a good run was refused by a tool that no step has."""
     only_common: bool = False
     """Whether there are too many different calls, so that only those that all runs make are steps."""
 
@@ -157,7 +173,11 @@ class _Draft:
         """Return the learned task, or None if it does not accept all runs."""
         events = self._find_events()
         answer = None if judge is None else lambda question: self._ask(question, events, judge)
-        arrangement, _ = learn_by_asking(events.runs, events.steps, answer, most_questions)
+        guessed = guess_orders(self.runs, events) if self.way != _LITERAL else []
+        if guessed:
+            seen = "The run shows one order" if len(self.runs) == 1 else "So few runs show few orders"
+            self.notes.append(f"{seen}. Steps on different things are taken to be in any order.")
+        arrangement, _ = learn_by_asking(events.runs, events.steps, answer, most_questions, guessed)
         used = sorted(set(events.steps))
         actions = dict(zip(used, name_actions([self.steps[one] for one in used]), strict=True))
         support = {
@@ -168,8 +188,7 @@ class _Draft:
             self.notes.append("No run changes anything. The step is to look, or to hand over.")
         else:
             if not used:
-                self.warnings.append("no run has a call that could be a step, so that the task accepts doing nothing")
-                self.notes.append("No run has a call that could be a step: doing nothing is right.")
+                self._say_that_nothing_is_right()
             procedure = arrangement.procedure(lambda event: choice(*actions[events.steps[event]]))
             named = [action for found in actions.values() for action in found]
         try:
@@ -216,18 +235,19 @@ class _Draft:
 
     def _ask(self, question: OrderQuestion, events: Events, judge: Judge) -> list[bool | None]:
         """Put a question in terms of calls."""
+        made_at: dict[int, list[Call]] = defaultdict(list)
+        for run, order, places in zip(self.runs, events.runs, events.places, strict=True):
+            for event, place in zip(order, places, strict=True):
+                made_at[event].append(run.calls[place])
 
         def calls(run: Run) -> tuple[Call, ...]:
-            return tuple(call_at(self.runs, self.steps[events.steps[event]].places[0]) for event in run)
-
-        def is_doubtful(first: int, second: int) -> bool:
-            (one,), (other,) = calls((first,)), calls((second,))
-            return is_early(one, other, self.tools)
+            return tuple(made_at[event][0] for event in run)
 
         made = Question(
             _question_text(question, calls), tuple(map(calls, question.examples)), calls(question.seen),
             question.default, question.paths,
-            tuple(comes_early(run, events.runs, is_doubtful) for run in question.examples), question.is_one_choice,
+            tuple(find_early(run, events.runs, made_at.__getitem__, self.tools) for run in question.examples),
+            question.is_one_choice,
         )  # fmt: skip
         answers = list(judge(made))
         known = [answer for answer in answers if answer is not None] or [made.default]
@@ -244,17 +264,35 @@ class _Draft:
             )
 
     def _first_look(self) -> tuple[Procedure, list[Action]] | None:
-        """Return what is done in a task that changes nothing: one of the reads that all runs make, or handing over."""
+        """Return what is done in a task that changes nothing: one of the reads that all runs make, or handing over.
+
+        Returns None if the runs have no read in common, or if some of them hand over and others do not: then it does
+        not matter what is done, as long as nothing is changed.
+        """
         common = [step for step in self.steps if len(step.runs) == len(self.runs) and not step.varying]
-        if not common or self.way != _FULL:
+        if self.way != _FULL or self._hand_over_differs():
             return None
         named = [action for found in name_actions(common) for action in found]
-        hand_over = [Tool(name).any().named(name) for name in self.tools.neutral if not is_glob(name)]
-        return choice(*named, *hand_over), [*named, *hand_over]
+        listed = [name for name in self.tools.neutral if not is_glob(name) and hands_over(name)]
+        hand_over = [Tool(name).any().named(name) for name in listed]
+        is_usual = len(self.runs) >= FEWEST_RUNS and all(map(_hands_over, self.runs))
+        return (choice(*named, *hand_over), [*named, *hand_over]) if named or (hand_over and is_usual) else None
+
+    def _hand_over_differs(self) -> bool:
+        """Whether some runs hand over to a human, and others do not."""
+        return len(set(map(_hands_over, self.runs))) > 1
+
+    def _say_that_nothing_is_right(self) -> None:
+        why = (
+            "some runs hand over and others do not" if self._hand_over_differs() and self.steps
+            else "no run has a call that could be a step"
+        )  # fmt: skip
+        self.warnings.append(f"{why}, so that the task accepts doing nothing")
+        self.notes.append(f"{why[0].upper()}{why[1:]}, and none changes anything: doing nothing is right.")
 
     def _make_task(self, procedure: Procedure, actions: Sequence[Action], neutral: Sequence[Action] = ()) -> Task:
         first = self.runs[0].episode
-        used = {action.tool for action in actions}
+        used = {action.tool for action in actions} | self.refused_tools
         if self.only_common:
             used |= {call.tool for run in self.runs for call in run.calls}
         others = sorted(name for name in self._known_writes() if name not in used) if self.unseen == "ignore" else ()
@@ -267,9 +305,14 @@ class _Draft:
             neutral=(*tool_patterns(self.tools.neutral, self.tools), *neutral),
             forbid=tuple(Forbidden(Tool(name).any(), why=NEVER_CALLED) for name in others),
             unlisted="ignore" if self.only_common else _UNLISTED[self.unseen],
-            refused="try",
+            refused=self._refused,
             tools=None if self.tools.tools is None else tuple(self.tools.tools),
         )
+
+    @property
+    def _refused(self) -> Refused:
+        """How refused calls are judged."""
+        return self.refused or ("ignore_other_tools" if self.ignores_refused else "try")
 
     def _prompt(self) -> str:
         """Return the user's first message, if it is the same in all runs."""
@@ -285,25 +328,29 @@ class _Draft:
         return {name for name in listed | named | refused if self.tools.kind(name) == "write"}
 
     def _allow_refused(self, task: Task, procedure: Procedure, actions: Sequence[Action]) -> Task:
-        """Allow calls of the runs that were refused where they were not expected, as they are."""
-        refused: dict[str, Action] = {}
+        """Allow calls of the runs that were refused where they were not expected.
+
+        If no step has the tool of such a call, all refused calls of such tools are harmless. Others are neutral as
+        they are.
+        """
+        found = [*self._unexpected(task)]
+        self.refused_tools = {call.tool for call in found}
+        if self.refused is None and not all(task.automaton.alphabet.has_step_with(call.tool) for call in found):
+            self.ignores_refused = True
+            task = self._make_task(procedure, actions)
+            found = [*self._unexpected(task)]
+        if not found:
+            return task
+        same = {str(call): Action(call.tool, _literal_fields(call)) for call in found}
+        self.notes.append(f"{count(len(same), 'call')} that the tool refused in a good run: under neutral.")
+        return self._make_task(procedure, actions, tuple(same.values()))
+
+    def _unexpected(self, task: Task) -> Iterator[Call]:
+        """Yield the calls that were refused in a run and that a task takes for harmful."""
         for run in self.runs:
             for step in trace_calls(task.automaton, run.episode.calls, run.params).steps:
                 if step.kind is Kind.HARM and step.call.failed and not step.call.malformed:
-                    fields = tuple(
-                        (name, matchers.Literal(canonical(value), value)) for name, value in step.call.arguments.items()
-                    )
-                    refused.setdefault(str(step.call), Action(step.call.tool, matchers.Fields(fields)))
-        if not refused:
-            return task
-        self.notes.append(f"{count(len(refused), 'call')} that the tool refused in a good run: under neutral.")
-        forbidden = {action.tool for action in refused.values()}
-        made = self._make_task(procedure, actions, tuple(refused.values()))
-        kept = tuple(one for one in made.listing.forbid if one.call.tool not in forbidden)
-        return Task(
-            made.id, made.prompt, procedure=procedure, actions=made.actions, reads=made.reads, neutral=made.neutral,
-            forbid=kept, unlisted=made.unlisted, refused="try", tools=made.tools,
-        )  # fmt: skip
+                    yield step.call
 
     def _support(self, step: SeenStep) -> str:
         """Say in how many runs a step is, and what speaks for its patterns."""
@@ -332,13 +379,25 @@ class _Draft:
             yield "Only the orders and values of the runs are allowed: no simpler task accepts them all."
         if not self.only_common:
             yield _UNSEEN[self.unseen]
-        yield "A refused call is a try, and no harm, if a step with the same tool is due (refused)."
+        yield _REFUSED[self._refused]
 
 
 def accepts(task: Task, episode: Episode) -> bool:
     """Whether a task accepts a run without harm."""
     trace = trace_calls(task.automaton, episode.calls, episode.params)
     return trace.end.accepted and not any(step.kind is Kind.HARM for step in trace.steps)
+
+
+def _hands_over(run: GoodRun) -> bool:
+    """Whether a run hands over to a human."""
+    return any(hands_over(call.tool) and not call.failed for call in run.episode.calls)
+
+
+def _literal_fields(call: Call) -> matchers.Fields:
+    """Return a pattern for exactly these arguments."""
+    return matchers.Fields(
+        tuple((name, matchers.Literal(canonical(value), value)) for name, value in call.arguments.items())
+    )
 
 
 def _question_text(question: OrderQuestion, calls: Callable[[Run], Sequence[Call]]) -> str:

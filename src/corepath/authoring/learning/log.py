@@ -21,6 +21,7 @@ class Log:
     def __init__(self, runs: Mapping[Run, int]) -> None:
         self.runs = runs
         self.total = max(1, sum(runs.values()))
+        self.seen = sum(times > 0 for times in runs.values())
         self.after: dict[int, int] = {}
         for run in runs:
             later = 0

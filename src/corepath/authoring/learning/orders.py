@@ -143,7 +143,8 @@ def _in_any_order(log: Log, parts: Sequence[Sequence[int]], forks: Forks) -> Arr
     whole = all(_is_whole(run, set(part)) for run in log.runs for part in parts if len(part) > 1)
     if whole and len(parts) <= MOST_IN_TURN and any(len(part) > 1 for part in parts):
         turns = join(Form.ONE_BY_ONE, inner)
-        return forks.choose(ForkKind.TURNS, log, turns, free, is_wide=chance_within(log, turns, free) >= _UNLIKELY)
+        is_wide = log.seen > 1 and chance_within(log, turns, free) >= _UNLIKELY
+        return forks.choose(ForkKind.TURNS, log, turns, free, is_wide=is_wide)
     return free
 
 

@@ -74,15 +74,17 @@ class Asked:
 
 
 def learn_by_asking(
-    runs: Sequence[Run], steps: Sequence[int], answer: Answer | None, most: int = MOST_QUESTIONS
-) -> tuple[Arrangement, list[Asked]]:
+    runs: Sequence[Run], steps: Sequence[int], answer: Answer | None, most: int = MOST_QUESTIONS,
+    guessed: Iterable[Run] = (),
+) -> tuple[Arrangement, list[Asked]]:  # fmt: skip
     """Learn the orders of runs, and ask about the choices that move the most paths. Without `answer`, ask nothing.
 
-    `steps` says which step each event is an occurrence of.
+    `steps` says which step each event is an occurrence of. Orders in `guessed` are taken to be right, although no run
+    shows them, unless an answer says that they are wrong.
     """
     if answer is None:
-        return learn_orders(runs), []
-    inquiry = _Inquiry(list(runs), steps)
+        return learn_orders(Log.of(runs, guessed)), []
+    inquiry = _Inquiry(list(runs), steps, guessed)
     while (left := most - len(inquiry.asked)) > 0 and (found := inquiry.next_question(left)) is not None:
         inquiry.settle(*found, answer(found[1]))
     return inquiry.learn(), inquiry.asked
@@ -91,8 +93,8 @@ def learn_by_asking(
 class _Inquiry:
     """What is known so far: runs and examples that are right, examples that are wrong, and what forks were settled."""
 
-    def __init__(self, runs: list[Run], steps: Sequence[int]) -> None:
-        self.runs, self.steps = runs, steps
+    def __init__(self, runs: list[Run], steps: Sequence[int], guessed: Iterable[Run] = ()) -> None:
+        self.runs, self.steps, self.guessed = runs, steps, dict.fromkeys(guessed)
         self.right: dict[Run, None] = {}
         self.wrong: dict[Run, None] = {}
         self.settled: dict[ForkKey, bool] = {}
@@ -104,8 +106,9 @@ class _Inquiry:
 
     @property
     def log(self) -> Log:
-        """The runs, and the examples that are right."""
-        return Log.of(self.runs, self.right)
+        """The runs, the examples that are right, and orders that are taken to be right."""
+        guessed = (order for order in self.guessed if order not in self.wrong)
+        return Log.of(self.runs, (*self.right, *guessed))
 
     def learn(self, *, but: ForkKey | None = None, forks: Forks | None = None) -> Arrangement:
         """Learn from what is known. With `but`, decide otherwise at one fork."""

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from corepath.authoring.learning.early import Early
 from corepath.authoring.learning.learn import Judge, Question
 from corepath.notation.call import Call
 from corepath.rules.monitor import Monitor
 from corepath.task import Task
-from corepath.world.exploring import replay
+from corepath.values import canonical
+from corepath.world.exploring import Replay, replay
 
 
 def judge_by_world(task: Task) -> Judge:
-    """Return a judge that executes the examples of a question in the world of a task.
-
-    If a read comes earlier than in any run, what it tells may not be known yet, so that only a failure tells.
-    """
+    """Return a judge that executes the examples of a question in the world of a task."""
 
     def judge(question: Question) -> list[bool | None]:
-        executed = (is_right(task, calls) for calls in question.examples)
-        return [None if right and moves else right for right, moves in zip(executed, question.moves_read, strict=True)]
+        return [judge_path(task, calls, early) for calls, early in zip(question.examples, question.early, strict=True)]
 
     return judge
+
+
+def judge_path(task: Task, calls: Sequence[Call], early: Early) -> bool | None:
+    """Return whether a path is right, or None if the world cannot tell, because some calls may come too early.
+
+    A read that is earlier than in any run, but is answered as there, is right.
+    """
+    done = replay(task, calls)
+    if not _is_right(task, done):
+        return False
+    stale = any(canonical(done.calls[place].result) != canonical(calls[place].result) for place in early.reads)
+    return None if early.is_sure or stale else True
 
 
 def is_right(task: Task, calls: Sequence[Call]) -> bool:
@@ -29,7 +39,10 @@ def is_right(task: Task, calls: Sequence[Call]) -> bool:
 
     The task's own procedure is not looked at.
     """
-    done = replay(task, calls)
+    return _is_right(task, replay(task, calls))
+
+
+def _is_right(task: Task, done: Replay) -> bool:
     if any(call.failed for call in done.calls):
         return False
     monitor = Monitor(task.policies)
