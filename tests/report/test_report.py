@@ -238,7 +238,7 @@ def test_a_task_that_is_gone_keeps_its_recorded_scores(run: Path, tmp_path: Path
 def test_plain_episode_files_are_scored_and_bad_lines_are_told(run: Path, tmp_path: Path) -> None:
     lines = (run / "episodes.jsonl").read_text().splitlines()
     bare = [json.dumps({key: value for key, value in json.loads(line).items() if key in ("task", "calls", "agent")})
-            for line in lines if '"agent": "left_out"' in line]  # fmt: skip
+            for line in lines if '"agent":"left_out"' in line]  # fmt: skip
     file = tmp_path / "mine.jsonl"
     file.write_text("\n".join([*bare, "{", '{"task": "nowhere/x", "calls": []}']) + "\n")
     found = load_results(file)
@@ -252,7 +252,7 @@ def test_the_same_built_in_agent_in_two_runs_is_one_and_others_are_told_apart(tm
     one = played(tmp_path / "one", ("oracle", "random"), ("legal/settle_case",))
     two = played(tmp_path / "two", ("oracle",), ("legal/settle_case",))
     assert {name: each.episodes for name, each in load_results(one, two).by_agent.items()} == {"oracle": 1, "random": 1}
-    text = (two / "episodes.jsonl").read_text().replace('"agent": "oracle"', '"agent": "mine"')
+    text = (two / "episodes.jsonl").read_text().replace('"agent":"oracle"', '"agent":"mine"')
     files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "c" / "b.jsonl"]
     files[2].parent.mkdir()
     for file in files:
