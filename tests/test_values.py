@@ -100,7 +100,7 @@ def is_the_same(text: str) -> bool:
     """Whether a text, and its bytes if it has any, are parsed as the standard library does."""
     right = [outcome(text, stored=stored, plainly=True) for stored in (True, False)]
     has_bytes = not any("\ud800" <= letter <= "\udfff" for letter in text)
-    forms = [text, text.encode()] if has_bytes and not text.startswith("\ufeff") else [text]
+    forms: list[str | bytes] = [text, text.encode()] if has_bytes and not text.startswith("\ufeff") else [text]
     return all([outcome(form, stored=stored, plainly=False) for stored in (True, False)] == right for form in forms)
 
 
