@@ -32,7 +32,7 @@ from corepath.runs.tasks import FoundTask
 from corepath.scoring.options import Scoring
 from corepath.scoring.rules import score_rules
 
-BATCH: Final = 10_000
+BATCH: Final = 2_000
 """How many rows are read at once."""
 ROWS: Final = 50
 """How many rows of Parquet are made into lines at once when an episode is read again."""
