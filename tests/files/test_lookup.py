@@ -129,7 +129,7 @@ def test_an_episode_is_scored_on_the_variant_that_was_played_and_on_no_other(whe
     code, out, _ = run("score", where, "-t", "lamp.py", "--json")
     assert (code, lines(out)[0]["pc"], lines(out)[0]["seed"]) == (0, 1.0, 4)
     text = (place / "r" / "episodes.jsonl").read_text()
-    (place / "r" / "episodes.jsonl").write_text(text.replace('"seed": 4', '"seed": 0'))
+    (place / "r" / "episodes.jsonl").write_text(text.replace('"seed":4', '"seed":0'))
     for command in ("score", "explain"):
         code, out, err = run(command, where, "-t", "lamp.py", "--json")
         assert (code, out) == (1, "")
