@@ -203,13 +203,14 @@ def _digest_each(contents: Iterable[Any]) -> list[bytes]:
     return found
 
 
-def _outline(value: Any) -> int:
-    """Return a hash of a value in which only the ends of long texts count. Equal values have the same."""
-    if isinstance(value, str):
-        return hash(value if len(value) <= 2 * _ENDS else (len(value), value[:_ENDS], value[-_ENDS:]))
-    if isinstance(value, dict):
-        return hash(frozenset((name, _outline(one)) for name, one in value.items()))
-    return hash(tuple(map(_outline, value))) if isinstance(value, list) else hash(value)
+def _outline(value: Any) -> Any:
+    """Return something that is equal for equal values, and in which only the ends of long texts count."""
+    kind = type(value)
+    if kind is str:
+        return value if len(value) <= 2 * _ENDS else (len(value), value[:_ENDS], value[-_ENDS:])
+    if kind is list:
+        return tuple([one if one is None else _outline(one) for one in value])
+    return frozenset([(name, _outline(one)) for name, one in value.items()]) if kind is dict else value
 
 
 def _messages_to_compare(record: Any, history: History) -> Iterator[Callable[[], Any]]:

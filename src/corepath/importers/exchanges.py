@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from corepath.importers.content import first_of, metadata_of
+from corepath.importers.content import metadata_of
 from corepath.importers.streams import response_pieces
 from corepath.values import canonical
 
@@ -13,7 +13,6 @@ INPUT_FIELDS: Final = ("messages", "contents", "input")
 """The request fields that hold the conversation so far, for all supported APIs."""
 
 _MESSAGE_TIMES: Final = ("timestamp", "created_at", "createdAt")
-_ARE_MESSAGE_TIMES: Final = frozenset(_MESSAGE_TIMES)
 _BATCH_FIELDS: Final = {"body": "request", "params": "request", "result": "response"}
 
 
@@ -66,7 +65,10 @@ def exchange_time(record: Any) -> Any:
 
 def message_time(message: Mapping[str, Any]) -> Any:
     """Return when a message was written, in any form that `time_of` reads, or None if that is not known."""
-    return None if _ARE_MESSAGE_TIMES.isdisjoint(message) else first_of(message, *_MESSAGE_TIMES)
+    for name in _MESSAGE_TIMES:
+        if name in message and (time := message[name]) is not None:
+            return time
+    return None
 
 
 def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:

@@ -34,10 +34,8 @@ class Transcript:
     """The names of the models that took part, in order of their first turn."""
     usage: dict[str, float] = field(default_factory=dict)
     """The tokens, the cost and the number of requests, added up. The names are those in the records of live runs."""
-    _waiting: dict[str, int] = field(default_factory=dict, repr=False)
-    """The index of each call that waits for a result, keyed by call id."""
-    _open: dict[int, None] = field(default_factory=dict, repr=False)
-    """The indexes of all calls that wait for a result, in order."""
+    _waiting: dict[str | int, int] = field(default_factory=dict, repr=False)
+    """The index of each call that waits for a result, in order. The key is the call's id, or its index if it has none."""
     _calls_before_text: int = field(default=-1, repr=False)
 
     def start_turn(self) -> None:
@@ -53,12 +51,10 @@ class Transcript:
         place = len(self.calls)
         if type(id) is not str or not id:
             id = _id(id)  # noqa: A001
-        if id is not None:
-            if id in self._waiting:
-                raise RecordError(f"the call id {_cut(id)} is used twice before the first call was answered")
-            self._waiting[id] = place
-        self._open[place] = None
-        name = tool if isinstance(tool, str) else "" if tool is None else str(tool)
+        if id in self._waiting:
+            raise RecordError(f"the call id {_cut(id)} is used twice before the first call was answered")
+        self._waiting[place if id is None else id] = place
+        name = tool if type(tool) is str else "" if tool is None else str(tool)
         given, made = arguments_of(arguments), None if time is None else time_of(time)
         self.calls.append(Call(name, given, UNANSWERED, None, id, self.turn or None, made, extra))
 
@@ -73,7 +69,7 @@ class Transcript:
         if type(id) is not str or not id:
             id = _id(id)  # noqa: A001
         if id is None:
-            place = next((n for n in self._open if tool in (None, self.calls[n].tool)), None)
+            place = next((n for n in self._waiting.values() if tool in (None, self.calls[n].tool)), None)
         else:
             place = self._waiting.get(id)
         if place is None:
@@ -91,15 +87,14 @@ class Transcript:
 
     def _answer(self, place: int, value: Any, error: bool, time: Any, extra: dict[str, Any]) -> None:  # noqa: FBT001
         call = self.calls[place]
+        key = place if call.id is None else call.id
+        if self._waiting.get(key) == place:
+            del self._waiting[key]
         made = vars(call)  # the call is this transcript's alone until there is an episode
-        ended = None if call.time is None else time_of(time)
-        if call.time is not None and ended is not None and ended >= call.time:
+        if call.time is not None and (ended := time_of(time)) is not None and ended >= call.time:
             extra = {"seconds": round(ended - call.time, 6), **extra}
         if extra:
             made["extra"] = {**call.extra, **extra}
-        self._open.pop(place, None)
-        if call.id is not None and self._waiting.get(call.id) == place:
-            del self._waiting[call.id]
         if error:
             made["error"] = value if value not in (None, "", False) else "error"
         else:
@@ -126,11 +121,12 @@ class Transcript:
             self.models.setdefault(model)
         if used := read_usage(usage, cost):
             for name, one in {"requests": 1, **used}.items():
-                self.usage[name] = round(self.usage.get(name, 0) + one, 12)
+                total = self.usage.get(name, 0) + one
+                self.usage[name] = total if type(total) is int else round(total, 12)
 
     def open_calls(self) -> tuple[int, ...]:
         """Return the indexes of the calls that wait for a result."""
-        return tuple(self._open)
+        return tuple(self._waiting.values())
 
     def waits_for(self, id: Any) -> bool:  # noqa: A002
         """Return True if a call with this id waits for a result."""

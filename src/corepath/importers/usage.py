@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -31,7 +32,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """The names of counted tokens in the records of live runs, and the names that providers give to them."""
 
-_MEANINGS: Final = {given: name for name, some in _NAMES.items() for given in some}
+_FIELDS: Final = frozenset(name for some in _NAMES.values() for name in some)
 _MOST: Final = 1e15
 """Counts from this size on are not taken for counts."""
 
@@ -45,19 +46,26 @@ def read_usage(usage: Any, cost: Any = None) -> dict[str, float]:
     if not usage and cost is None:
         return {}
     given = _with_details(usage) if isinstance(usage, dict) else {}
-    wanted = {_MEANINGS[name]: None for name in given if name in _MEANINGS}
-    counted = {name: _first_number(given, _NAMES[name]) for name in _NAMES if name in wanted}
-    counted["total_cost"] = _first_number({"cost": cost}, ("cost",))
-    return {name: one for name, one in counted.items() if one is not None}
+    counted = [(name, _first_number(given, names)) for name, names in _counted(_FIELDS.intersection(given))]
+    if cost is not None:
+        counted.append(("total_cost", _first_number({"cost": cost}, ("cost",))))
+    return {name: one for name, one in counted if one is not None}
 
 
-def _with_details(usage: Mapping[str, Any]) -> dict[str, Any]:
+@lru_cache(1000)
+def _counted(fields: frozenset[str]) -> list[tuple[str, list[str]]]:
+    """Return what is counted in an object with these fields, each with the fields that may have it, best first."""
+    found = [(name, [one for one in names if one in fields]) for name, names in _NAMES.items()]
+    return [(name, names) for name, names in found if names]
+
+
+def _with_details(usage: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of `usage` and of the details in it. The fields of `usage` itself take precedence."""
     details = [one for name, one in usage.items() if isinstance(one, dict) and name.endswith("_details")]
-    return {**{name: one for some in details for name, one in some.items()}, **usage} if details else dict(usage)
+    return {**{name: one for some in details for name, one in some.items()}, **usage} if details else usage
 
 
-def _first_number(given: Mapping[str, Any], names: tuple[str, ...]) -> float | None:
+def _first_number(given: Mapping[str, Any], names: Iterable[str]) -> float | None:
     """Return the first value among `names` that is a number, or None if there is none."""
     for name in names:
         value = given.get(name)

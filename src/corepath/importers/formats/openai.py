@@ -9,8 +9,9 @@ read. A record that `corepath export` wrote is read back as the exported episode
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 from corepath.episode import Episode
@@ -44,26 +45,32 @@ def _explain_mismatch(value: Any) -> None:
     _find_messages(_normalise_record(value))
 
 
-def _find_messages(value: Any) -> list[Mapping[str, Any]]:
-    """Return a normalised record's messages. Raises `RecordError` if the record is not in this format."""
-    messages = _messages(value)
-    if messages is None:
+def _find_messages(value: Any) -> tuple[list[Mapping[str, Any]], Mapping[str, Any] | None]:
+    """Return a normalised record's messages, and the response's message or None if there is no response.
+
+    Raises `RecordError` if the record is not in this format.
+    """
+    found = _messages(value)
+    if found is None:
         raise RecordError(
             explain_no_conversation(
                 value, "no list of messages, nor an object with 'messages', 'choices', or a 'request' that has them"
             )
         )
-    for one in messages:
-        _require_message(one)
-    return messages
+    sent, response = found
+    _require_messages(sent)
+    if response is not None:
+        _require_messages([response])
+    return found
 
 
-def _require_message(value: Any) -> None:
+def _require_messages(values: Iterable[Any]) -> None:
     """Raise `RecordError` if a value is not a message of this format."""
-    if not isinstance(value, dict) or value.get("role") not in ROLES:
-        raise RecordError(f"not all messages have a 'role' among {', '.join(ROLES)}")
-    if ("parts" in value or isinstance(value.get("content"), list)) and _has_tool_parts(value):
-        raise RecordError("tool calls are among the parts of a message's content")
+    for one in values:
+        if type(one) is not dict or one.get("role") not in ROLES:
+            raise RecordError(f"not all messages have a 'role' among {', '.join(ROLES)}")
+        if ("parts" in one or type(one.get("content")) is list) and _has_tool_parts(one):
+            raise RecordError("tool calls are among the parts of a message's content")
 
 
 def read_record(value: Any) -> Iterator[Episode]:
@@ -74,13 +81,12 @@ def read_record(value: Any) -> Iterator[Episode]:
 
 def _read_conversation(value: Any) -> Episode:
     value = _normalise_record(value)
-    messages = _find_messages(value)
+    messages, response = _find_messages(value)
     transcript = Transcript()
-    answered = isinstance(value, dict) and _response_message(value) is not None
-    for message in messages[:-1] if answered else messages:
+    for message in messages:
         _read_message(transcript, message, message_time(message))
-    if answered:
-        _read_message(transcript, messages[-1], exchange_time(value))
+    if response is not None:
+        _read_message(transcript, response, exchange_time(value))
     model = exchange_field(value, "model")
     transcript.add_usage(exchange_field(value, "usage"), model=model)
     origin = origin_in(value)
@@ -92,7 +98,8 @@ def _read_message(transcript: Transcript, message: Mapping[str, Any], time: Any)
     role = message["role"]
     if role == "assistant":
         transcript.start_turn()
-        text = text_of(message.get("content")) or message.get("refusal")
+        content = message.get("content")
+        text = (content if type(content) is str else text_of(content)) or message.get("refusal")
         if text is not None:
             transcript.add_text(text, time=time)
         for id_, function in _calls(message):
@@ -118,15 +125,15 @@ def _normalise_record(value: Any) -> Any:
     return join_response(as_exchange(value), ChatStreams)
 
 
-def _messages(value: Any) -> list[Any] | None:
-    """Return a record's messages, with the response's message last, or None if there are none."""
-    if isinstance(value, dict):
-        request = value["request"] if isinstance(value.get("request"), dict) else value
-        sent, response = request.get("messages"), _response_message(value)
-        if response is None:
-            return sent if isinstance(sent, list) and (sent or _did_nothing(value)) else None
-        value = [*sent, response] if isinstance(sent, list) else [response] if sent is None else None
-    return value if isinstance(value, list) and value else None
+def _messages(value: Any) -> tuple[list[Any], Any] | None:
+    """Return a record's messages, and the response's message if there is one, or None if there are neither."""
+    if not isinstance(value, dict):
+        return (value, None) if isinstance(value, list) and value else None
+    request = value["request"] if isinstance(value.get("request"), dict) else value
+    sent, response = request.get("messages"), _response_message(value)
+    if isinstance(sent, list):
+        return (sent, response) if sent or response is not None or _did_nothing(value) else None
+    return ([], response) if sent is None and response is not None else None
 
 
 def _did_nothing(value: Mapping[str, Any]) -> bool:
@@ -149,23 +156,30 @@ def _history(value: Any) -> Iterator[tuple[bool, Callable[[], Any]]]:
 
     Each message is a pair: whether the agent wrote it, and a function that returns its content.
     """
-    for message in () if origin_in(value) is not None else _messages(_normalise_record(value)) or ():
-        _require_message(message)
+    found = None if origin_in(value) is not None else _messages(_normalise_record(value))
+    if found is None:
+        return
+    sent, response = found
+    for message in sent if response is None else chain(sent, [response]):
+        _require_messages([message])
         yield message["role"] == "assistant", partial(_comparable, message)
 
 
 def _comparable(message: Mapping[str, Any]) -> Any:
     """Return only what stays the same when a later request repeats a message."""
     made = [[id_, function.get("name"), arguments_of(function.get("arguments"))] for id_, function in _calls(message)]
-    content = normalise(message.get("content") or None)
-    return [message["role"], content, normalise(message.get("tool_call_id") or None), made]
+    content = message.get("content") or None
+    id_ = normalise(message.get("tool_call_id") or None)
+    return [message["role"], content if type(content) is str else normalise(content), id_, made]
 
 
 def _calls(message: Mapping[str, Any]) -> list[tuple[Any, Mapping[str, Any]]]:
     """Return each call's id, and an object with the call's `name` and `arguments`."""
     calls, function = message.get("tool_calls"), message.get("function_call")
-    found = [] if calls is None else [(call.get("id"), _function(call)) for call in objects(calls, "tool calls")]
-    return found if function is None or not isinstance(function, dict) else [*found, (None, function)]
+    found = [(call.get("id"), _function(call)) for call in objects(calls, "tool calls")] if calls is not None else []
+    if isinstance(function, dict):
+        found.append((None, function))
+    return found
 
 
 def _function(call: Mapping[str, Any]) -> Mapping[str, Any]:
