@@ -220,7 +220,7 @@ class _Change:
         log.good += 1
         if made.task not in ("", episode.task) and made.fingerprint is not None:
             log.add_note(_problem(found, _describe_new_task(made, episode)))
-        if any([call.malformed for call in made.calls]):  # noqa: C419  # faster, and few calls are malformed
+        if any([type(call.arguments) is not dict and call.malformed for call in made.calls]):  # noqa: C419  # faster
             log.add_note(_problem(found, _describe_malformed(made)))
         return episode
 

@@ -94,6 +94,7 @@ def _quick_encoder() -> tuple[Callable[[Any], bytes], tuple[type[Exception], ...
 
 def _all_but_calls(episode: Episode) -> dict[str, Any]:
     """Return the record of an episode without its calls, which come last."""
+    own = episode.__dict__
     record: dict[str, Any] = {"version": VERSION, "task": episode.task}
     if episode.agent is not None:
         record["agent"] = episode.agent
@@ -107,7 +108,7 @@ def _all_but_calls(episode: Episode) -> dict[str, Any]:
     if episode.messages:
         record["messages"] = list(map(_message_record, episode.messages))
     for name in ("seed", "fingerprint", "scoring"):
-        value = getattr(episode, name)
+        value = own[name]
         if value is not None:
             record[name] = value
     record |= free_record(episode)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ _JSON_STARTS: Final = frozenset('{["-0123456789tfn')
 
 def parse_result(content: Any) -> Any:
     """Parse a result that is a JSON string. Other results are returned unchanged."""
-    if not isinstance(content, str) or content.lstrip()[:1] not in _JSON_STARTS:
+    if not isinstance(content, str) or (content[:1] not in _JSON_STARTS and content.lstrip()[:1] not in _JSON_STARTS):
         return content
     try:
         return parse_json(content)
@@ -105,6 +105,12 @@ def first_of(record: Mapping[str, Any], *names: str) -> Any:
     return None
 
 
+def require_objects(values: Any, what: str) -> list[Mapping[str, Any]]:
+    """Return `values`. Raises `RecordError` if it is not a list of objects, as `objects` does."""
+    is_quick = type(values) is list and all([type(value) is dict for value in values])  # noqa: C419  # faster
+    return values if is_quick else list(objects(values, what))
+
+
 def objects(values: Any, what: str) -> Iterator[Mapping[str, Any]]:
     """Yield the objects in the list `values`, or nothing if `values` is None.
 
@@ -125,8 +131,11 @@ def metadata_of(record: Any, *conversation: str) -> dict[str, Any] | None:
 
     Fields in the record's own `metadata` are merged in and take precedence.
     """
-    if not isinstance(record, dict):
-        return None
+    return fields_but(conversation, record) if isinstance(record, dict) else None
+
+
+def fields_but(conversation: Container[str], record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what `metadata_of` does, for a record that is an object."""
     found = {name: value for name, value in record.items() if name not in conversation and value not in (None, [], {})}
     if "metadata" in found:
         inner = found.pop("metadata")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
-from corepath.importers.content import metadata_of
+from corepath.importers.content import fields_but
 from corepath.importers.streams import response_pieces
 from corepath.values import canonical
 
@@ -78,12 +79,18 @@ def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:
     """
     if not isinstance(record, dict):
         return None
-    without = (*conversation, "request", "response", "model", "tools")
+    without = _without(conversation)
     found: dict[str, Any] = {}
     for part in (record.get("request"), record.get("response"), record):
-        if part is not None:
-            found |= metadata_of(part, *without) or {}
+        if isinstance(part, dict) and (kept := fields_but(without, part)):
+            found |= kept
     return found or None
+
+
+@cache
+def _without(conversation: tuple[str, ...]) -> frozenset[str]:
+    """Return the names of the fields that are not metadata."""
+    return frozenset((*conversation, "request", "response", "model", "tools"))
 
 
 def normalise(value: Any) -> Any:

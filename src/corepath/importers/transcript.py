@@ -35,7 +35,7 @@ class Transcript:
     usage: dict[str, float] = field(default_factory=dict)
     """The tokens, the cost and the number of requests, added up. The names are those in the records of live runs."""
     _waiting: dict[str | int, int] = field(default_factory=dict, repr=False)
-    """The index of each call that waits for a result, in order. The key is the call's id, or its index if it has none."""
+    """The index of each call that waits for a result, in order. The key is the call's id, or its index without one."""
     _calls_before_text: int = field(default=-1, repr=False)
 
     def start_turn(self) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from corepath.episode import Episode
 from corepath.errors import RecordError
 from corepath.importers.chat_streams import ChatStreams
-from corepath.importers.content import message_text, objects, parse_result, text_of
+from corepath.importers.content import message_text, parse_result, require_objects, text_of
 from corepath.importers.exchange_log import ends_with_agent, exchange_format
 from corepath.importers.exchanges import (
     as_exchange,
@@ -176,7 +176,8 @@ def _comparable(message: Mapping[str, Any]) -> Any:
 def _calls(message: Mapping[str, Any]) -> list[tuple[Any, Mapping[str, Any]]]:
     """Return each call's id, and an object with the call's `name` and `arguments`."""
     calls, function = message.get("tool_calls"), message.get("function_call")
-    found = [(call.get("id"), _function(call)) for call in objects(calls, "tool calls")] if calls is not None else []
+    made = () if calls is None else require_objects(calls, "tool calls")
+    found = [(call.get("id"), _function(call)) for call in made]
     if isinstance(function, dict):
         found.append((None, function))
     return found
