@@ -402,6 +402,23 @@ def test_the_command_asks_about_a_bad_run(corepath: Run, files: Path) -> None:
     )
 
 
+CHAT = {
+    "messages": [
+        {"role": "user", "content": "Do it."},
+        {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "b", "arguments": '{"x": 1}'}}]},
+        {"role": "tool", "tool_call_id": "1", "content": "ok"},
+    ]
+}
+
+
+def test_runs_of_any_format_that_name_no_task_are_of_the_task_in_the_file(corepath: Run, files: Path) -> None:
+    (files / "chat.json").write_text(json.dumps(CHAT), encoding="utf-8")
+    widened = corepath("learn", "--add", "chat.json", "t.yaml", "--yes", cwd=files)
+    assert widened.stdout.startswith("- procedure: a >> b\n+ procedure: a? >> b\nchat.json: a may be left out now")
+    narrowed = corepath("learn", "--bad", "chat.json", "t.yaml", "good.jsonl", "--yes", cwd=files)
+    assert "+ procedure: get_it >> a? >> b" in narrowed.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

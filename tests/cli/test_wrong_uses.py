@@ -236,6 +236,36 @@ derive e.jsonl --from nonsense
 derive e.jsonl --tools gone.yaml
 derive e.jsonl --writes sometimes
 derive e.jsonl --reads no
+derive e.jsonl --out gone/t.yaml
+tools
+tools gone.jsonl
+tools e.jsonl --from nonsense
+tools e.jsonl --out t.yaml
+tools e.jsonl --out folder
+tools e.jsonl --out gone/tools.yaml
+learn
+learn gone.jsonl
+learn e.jsonl --tools gone.yaml
+learn e.jsonl --out t.yaml
+learn e.jsonl --out folder --force
+learn e.jsonl --out gone/t.yaml
+learn e.jsonl --world nothing
+learn e.jsonl --world farm
+learn e.jsonl --refused maybe
+learn e.jsonl --bad e.jsonl
+learn --rules e.jsonl --out gone/rules.yaml
+learn --rules e.jsonl --add e.jsonl
+learn --rules e.jsonl --world farm/dry_plants
+learn --rules e.jsonl --refused harm
+learn --add e.jsonl t.yaml::bank/pay --tools t.yaml
+learn --add e.jsonl t.yaml::bank/pay --world farm/dry_plants
+learn --add e.jsonl t.yaml::bank/pay --refused harm
+learn --add e.jsonl t.yaml::bank/pay --bad e.jsonl
+learn --add e.jsonl t.yaml::bank/pay --out gone/t.yaml
+learn --add gone.jsonl t.yaml::bank/pay
+learn --bad e.jsonl t.yaml::bank/pay --refused harm
+check t.yaml --mutants
+check t.yaml --good gone.jsonl
 serve
 serve fram
 serve farm
@@ -287,6 +317,18 @@ run --world bad.py
 run --agent broken.py:act --task farm/dry_plants
 run --agent agent.py:raises --task farm/dry_plants --out raised
 derive bad.jsonl
+tools bad.jsonl
+tools empty.jsonl
+tools bad.py
+tools empty.py
+learn bad.jsonl --out learned.yaml
+learn empty.jsonl
+learn e.jsonl --tools bad.yaml
+learn --rules e.jsonl
+learn --add bad.jsonl t.yaml::bank/pay
+learn --add e.jsonl t.yaml::bank/gone
+check t.yaml --good bad.jsonl
+check t.yaml --good empty.jsonl
 table damaged
 score damaged
 explain damaged

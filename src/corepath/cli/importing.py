@@ -312,8 +312,6 @@ def open_output(path: Path | None) -> Iterator[Callable[[str | bytes], None]]:
     if path is None:
         yield typer.echo
         return
-    if path.is_dir():
-        usage_error(f"{path} is a folder; give a file with --out")
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with temporary.open("wb", buffering=_BUFFER) as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -68,9 +69,12 @@ def learn_command(
     if out_file is not None and out_file.exists() and not force:
         usage_error(f"{out_file} exists; --force replaces it")
     bad = bad or []
+    of_tasks = {"--world": world, "--refused": refused}
     if rules:
+        _refuse("--rules learns rules", {**of_tasks, "--add": add})
         learn_rules_command(require_paths([Path(run) for run in runs]), bad, tools, out_file, as_json=as_json)
     elif add or bad:
+        _refuse(f"{'--add' if add else '--bad'} changes a task that is there", {**of_tasks, "--tools": tools})
         if bad and not any(run.partition("::")[0].endswith(TASK_ENDINGS) for run in runs):
             usage_error("--bad needs --rules to learn rules, or a task file that accepts the bad run")
         if len(bad) > 1:
@@ -79,3 +83,9 @@ def learn_command(
     else:
         options = LearnOptions(tools, out_file, yes=yes, world=world, refused=refused, as_json=as_json)
         learn_tasks_command(require_paths([Path(run) for run in runs]), options)
+
+
+def _refuse(mode: str, options: Mapping[str, object]) -> None:
+    """Exit with code 2 if an option is given that does not go with what is asked for."""
+    if given := [name for name, value in options.items() if value]:
+        usage_error(f"{mode}; {given[0]} does not go with it")

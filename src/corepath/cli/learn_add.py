@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,23 +14,22 @@ import typer
 from corepath.authoring.learning.narrow import Doubt, find_doubts
 from corepath.authoring.learning.version import Version
 from corepath.authoring.learning.widen import widen
-from corepath.cli.options import require_episodes
+from corepath.cli.options import require_paths
 from corepath.cli.printing import fail, print_text, safe_lines, say, usage_error
+from corepath.cli.recorded_runs import RunReader
 from corepath.episode import Episode
-from corepath.errors import TaskError, count, no_such_file
+from corepath.errors import InputError, TaskError, count, no_such_file
 from corepath.files.document import Document
-from corepath.files.episodes import load_episodes
 from corepath.files.folders import TASK_ENDINGS
 from corepath.files.task_edit import edit_task, find_document, parse_documents
 from corepath.files.tasks import build_task
-from corepath.runs.folder import EPISODES
 from corepath.scoring.tracing import trace_task
 from corepath.task import Task
 
 AddOption = Annotated[
     list[Path] | None,
     typer.Option("--add", metavar="RUN", help="Good runs to widen the task by, one after the other.",
-                 callback=lambda paths: require_episodes(paths or [])),
+                 callback=lambda paths: require_paths(paths or [])),
 ]  # fmt: skip
 
 
@@ -43,7 +42,7 @@ def change_task(
     task's own file if the user agrees, or with `yes`.
     """
     names = [one for one in targets if one.partition("::")[0].endswith(TASK_ENDINGS)]
-    goods = require_episodes(Path(one) for one in targets if one not in names)
+    goods = require_paths(Path(one) for one in targets if one not in names)
     if len(names) != 1:
         usage_error(f"name one task file, as in TASK.yaml or TASKS.yaml::id, not {len(names) or 'none'}")
     if add and bad is not None:
@@ -151,16 +150,23 @@ class _Session:
 
 
 def _load_runs(paths: Sequence[Path], task: str) -> Iterator[tuple[str, Episode]]:
-    """Yield the runs of a task in some files, with their names. Exit with code 2 if a file has none."""
+    """Yield the runs of a task in some files, with their names. Runs that name no task are of this one.
+
+    Raises `InputError` if a run cannot be read. Exit with code 2 if a file has no run of the task.
+    """
     for path in paths:
-        file = path / EPISODES if path.is_dir() else path
-        episodes = load_episodes(file)
-        found = [(number, one) for number, one in enumerate(episodes, 1) if one.task == task]
+        reader = RunReader()
+        episodes = [episode for _, episode in reader.read([path])]
+        if reader.problems:
+            raise InputError(reader.problems)
+        reader.print_problems()
+        found = [(number, one) for number, one in enumerate(episodes, 1) if one.task in ("", task)]
         if not found:
             others = ", ".join(f"'{one[:60]}'" for one in list(dict.fromkeys(one.task for one in episodes))[:5])
             usage_error(f"{path} has no run of task '{task}', but of {others or 'none'}")
         for number, episode in found:
-            yield f"run {number} of {path.name}" if len(episodes) > 1 else path.name, episode
+            name = f"run {number} of {path.name}" if len(episodes) > 1 else path.name
+            yield name, replace(episode, task=task)
 
 
 def _why_no_doubts(task: Task, episode: Episode) -> str:

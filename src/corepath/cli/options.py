@@ -38,6 +38,15 @@ def require_path(path: Path | None) -> Path | None:
     return None if path is None else require_paths([path])[0]
 
 
+def require_place(path: Path | None) -> Path | None:
+    """Check that a file can be written there: its folder exists, and it is no folder itself. Return the path."""
+    if path is not None and path.is_dir():
+        usage_error(f"{path} is a folder; give a file with --out")
+    if path is not None and not path.parent.is_dir():
+        usage_error(f"no such folder: {path.parent}; make it first, or give another file with --out")
+    return path
+
+
 def require_run(path: Path | None) -> Path | None:
     """Check that the path is a run folder, and return it. If `path` is None, return None."""
     if path is not None and not is_run(require_paths([path])[0]):
@@ -133,7 +142,9 @@ ProfileOption = Annotated[
     Profile | None, typer.Option(help="Score again with this profile. Default: keep the recorded scores.")
 ]
 SeedOption = Annotated[int, typer.Option(help="Variant of the task: 0 is the canonical task.")]
-OutFileOption = Annotated[Path | None, typer.Option("--out", help="File to write. Default: standard output.")]
+OutFileOption = Annotated[
+    Path | None, typer.Option("--out", help="File to write. Default: standard output.", callback=require_place)
+]
 WorstOption = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Show only the N worst: lowest PC, then most harmful calls.")
 ]
