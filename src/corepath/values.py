@@ -18,6 +18,8 @@ DEEPEST = 200
 MOST_DIGITS = 4300
 """The maximum number of digits in an integer. Python refuses to print longer integers."""
 _LARGEST = 10**MOST_DIGITS
+_SHORTEST_DEEP: Final = 2 * DEEPEST
+"""A text that is not longer than this cannot be nested too deep."""
 _TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 _SPACE = " \t\n\r"
 
@@ -189,7 +191,7 @@ def parse_json(text: str | bytes, *, stored: bool = False) -> Any:
         value = decode(text)
     except refusals:
         value = _parse_plainly(text if isinstance(text, str) else text.decode(), stored=stored)
-    if len(text) > 2 * DEEPEST and _count_brackets(text) > DEEPEST and _is_too_deep(value):
+    if len(text) > _SHORTEST_DEEP and _count_brackets(text) > DEEPEST and _is_too_deep(value):
         raise ValueError(_TOO_DEEP)
     return value
 
@@ -293,12 +295,10 @@ def arguments_of(given: Mapping[str, Any] | str | None) -> Any:
     if not isinstance(given, str):
         wrong = why_not_json(given)
         return given if wrong is None else _as_text(given, wrong)
-    if not given.strip():
-        return {}  # some providers send an empty string if there are no arguments
     try:
         parsed = parse_json(given)
     except ValueError:
-        return given
+        return given if given.strip() else {}  # some providers send an empty string if there are no arguments
     return parsed if isinstance(parsed, dict) else given
 
 

@@ -1,9 +1,10 @@
-"""A file is parsed once, whatever its format is and however it is found; and this changes nothing."""
+"""A file is parsed once, and lines that may repeat each other twice, however its format is found."""
 
 from __future__ import annotations
 
 import gzip
 import json
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import pytest
 from corepath import Episode, values
 from corepath.errors import InputError, Problem
 from corepath.files.episodes import episode_json
-from corepath.importers import exchange_log, import_trace, reading
+from corepath.importers import import_trace, reading
 from corepath.importers.kept_records import KeptRecords
-from corepath.importers.reading import Place, Sample
+from corepath.importers.reading import Place, Sample, read_records
 from corepath.importers.registry import FORMATS, explain_formats, load_format, recognise_format
 
 from . import test_inspect_logs, test_mcp, test_openinference, test_otel
@@ -73,26 +74,33 @@ def test_auto_parses_a_document_once_and_reads_what_the_named_format_does(
 
 
 @pytest.mark.parametrize("name", ["openai", "anthropic", "gemini", "openai-responses"])
-def test_a_named_format_parses_each_line_once(name: str, tmp_path: Path, parsed: list[str]) -> None:
+def test_a_named_format_parses_each_line_once_or_compares_it_first(
+    name: str, tmp_path: Path, parsed: list[str]
+) -> None:
     file = write(tmp_path, *[{**RECORDS[name], "number": number} for number in range(60)])
     assert len(good(import_trace(file, name))) == 60
-    assert sum("number" in str(text) for text in parsed) == 61  # the first also to see that there are lines
+    to_see_lines, to_compare = 1, 61 if name == "openai-responses" else 0  # the first is compared only with the second
+    assert sum("number" in str(text) for text in parsed) == to_see_lines + to_compare + 60
 
 
-def test_exchanges_that_repeat_each_other_are_parsed_once(tmp_path: Path, parsed: list[str]) -> None:
+def test_exchanges_that_repeat_each_other_are_parsed_to_compare_and_to_read_them(
+    tmp_path: Path, parsed: list[str]
+) -> None:
     file = write(tmp_path, *(exchange(turns) for turns in range(4)), *(exchange(turns, "Other.") for turns in range(4)))
     episodes = good(import_trace(file, "openai"))
     assert [len(one.calls) for one in episodes] == [3, 3]
     assert [call.time for one in episodes for call in one.calls] == [0, 1, 2] * 2
-    assert len(parsed) == 9
+    assert len(parsed) == 1 + 2 * 8 + 2  # one to see that there are lines, and the first of both to compare it later
 
 
-def test_a_large_file_of_exchanges_is_read_as_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = write(tmp_path, *(exchange(turns, question) for question in ("A.", "B.") for turns in range(4)))
-    found = list(import_trace(file, "openai"))
-    monkeypatch.setattr(exchange_log, "_SMALL", 0)
-    assert list(import_trace(file, "openai")) == found
-    assert len(found) == 2
+def test_exchanges_are_the_same_as_lines_with_blank_ones_between_and_as_a_list(tmp_path: Path) -> None:
+    records = [exchange(turns, question) for question in ("A.", "B.") for turns in range(4)]
+    lines, apart, one = write(tmp_path, *records), tmp_path / "apart.jsonl", tmp_path / "list.json"
+    apart.write_bytes(b"\xef\xbb\xbf\r\n \n" + b" \r\n\r\n".join(json.dumps(each).encode() for each in records))
+    one.write_text(json.dumps(records))
+    found = list(import_trace(lines, "openai"))
+    assert list(import_trace(apart, "openai")) == list(import_trace(one, "openai")) == found
+    assert len(good(iter(found))) == 2
 
 
 def test_conversations_whose_long_texts_differ_only_inside_are_different(tmp_path: Path) -> None:
@@ -156,8 +164,7 @@ def test_a_file_that_cannot_be_read_is_not_searched(tmp_path: Path) -> None:
 # Kept records
 
 
-@pytest.mark.parametrize("in_memory", [True, False])
-def test_kept_records_come_back_as_they_were_also_between_others(in_memory: bool) -> None:
+def test_kept_records_come_back_as_they_were_also_between_others(tmp_path: Path) -> None:
     values = [
         {"a": [1, -(10**40), 1.5, -0.0, 1e300, None, True, "é\ud800\U0001f600"]},
         Problem("x.jsonl", 2, 3, "not JSON"),
@@ -165,12 +172,17 @@ def test_kept_records_come_back_as_they_were_also_between_others(in_memory: bool
         [[]] * 3,
         "x" * 100_000,
     ]
-    with KeptRecords("x.jsonl", in_memory=in_memory) as kept:
-        for number, value in enumerate(values):
-            assert kept.add(Place("x.jsonl", number + 1, number or None), value) == number
-            assert kept.load(number // 2)[1] == values[number // 2]
-        assert [value for _, value in kept] == values
-        assert [place for place, _ in kept] == [Place("x.jsonl", number + 1, number or None) for number in range(5)]
+    file = tmp_path / "x.jsonl"
+    file.write_text('{"b": 1}\n\n["\u00e9"]\nno JSON', encoding="utf-8")
+    lines = list(read_records(file, lambda _: True))
+    assert [place.start for place, _ in lines] == [0, 10, 17]
+    copied = [(Place(str(file), number + 1, number or None), value) for number, value in enumerate(values)]
+    records = [one for pair in zip_longest(copied, lines) for one in pair if one is not None]
+    with KeptRecords(file) as kept:
+        for number, (place, value) in enumerate(records):
+            assert kept.add(place, value) == number
+            assert kept.load(number // 2) == records[number // 2]
+        assert list(kept) == records
         assert str(kept.load(0)[1]) == str(values[0])
 
 

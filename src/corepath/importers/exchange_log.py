@@ -3,8 +3,8 @@
 An exchange is a request, its response, or both. Each request repeats the conversation so far, or names the response
 that it continues. An exchange that a later exchange repeats is skipped, since the later exchange contains all of it but
 the time and the tokens of the earlier response, which are added to the later exchange's episode.
-Exchanges linked by ids are joined into one conversation. Of a large file only digests are kept in memory, and the
-records themselves on disk, so a file may be larger than memory.
+Exchanges linked by ids are joined into one conversation. Only digests are kept in memory, and the lines of the file are
+read a second time, so a file may be larger than memory.
 """
 
 from __future__ import annotations
@@ -39,12 +39,10 @@ Link = Callable[[Any], tuple[str | None, str | None]]
 """A function that returns a record's id and the id of the record that it continues. Either id may be None."""
 
 _Records = Iterator[tuple[Place, Any]]
-_FIRST: Final = 3
-"""How many messages of a record are compared roughly, which are often some instructions and a question."""
+_FIRST: Final = 2
+"""How many messages of a record are compared roughly, which are often the instructions and a question."""
 _ENDS: Final = 50
 """How many characters at both ends of a text are compared roughly."""
-_SMALL: Final = 2**25
-"""The records of a file that is not larger, in bytes, are kept in memory."""
 _EXCHANGE_FIELDS: Final = frozenset({
     "request", "response", "choices", "candidates", "output", "schemaType", "message", "@message",
 })  # fmt: skip
@@ -112,7 +110,7 @@ def _read_related(
 ) -> Iterator[Episode | Problem]:
     told: dict[int, list[Episode]] = {}
     """The episodes of the skipped exchanges that each later exchange repeats."""
-    with KeptRecords(str(file), in_memory=file.stat().st_size <= _SMALL) as kept:
+    with KeptRecords(file) as kept:
         repeats, links = _Repeats(kept, to_compare), _Links()
         for place, value in records:
             number = kept.add(place, value)

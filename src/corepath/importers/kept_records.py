@@ -1,64 +1,76 @@
-"""Keep parsed records, on disk if need be, so that a file that is larger than memory is parsed only once."""
+"""Look at the records of a file a second time, without keeping them in memory."""
 
 from __future__ import annotations
 
 import marshal
 from array import array
 from collections.abc import Iterator
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Final, Self
 
 from corepath.errors import Problem
-from corepath.importers.reading import Place
+from corepath.importers.reading import Place, parse_line
 
-_BUFFER: Final = 2**20
+_BUFFER: Final = 2**18
 
 
 class KeptRecords:
     """Records and their places, numbered from 0 in the order in which they were added.
 
-    They are kept in a temporary file unless `in_memory` is true. Use it in a `with` statement.
+    A record that is a line of the file is read there again, and others are copied to a temporary file. Use it in a
+    `with` statement.
     """
 
-    def __init__(self, name: str, *, in_memory: bool = False) -> None:
-        self._name = name
-        self._in_memory: list[tuple[Place, Any]] | None = [] if in_memory else None
-        self._file = TemporaryFile(buffering=_BUFFER)  # noqa: SIM115 - closed in __exit__
-        self._ends = array("q", [0])
-        self._place = 0
+    def __init__(self, file: Path) -> None:
+        self._name = str(file)
+        self._file = file.open("rb", buffering=_BUFFER)
+        self._copies = TemporaryFile(buffering=_BUFFER)  # noqa: SIM115 - closed in __exit__
+        self._end = 0
+        self._lines = array("q")
+        self._starts = array("q")
+        self._sizes = array("q")
+        """The size of each record's copy, or 0 if the record is a line of the file."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+        self._copies.close()
 
     def add(self, place: Place, value: Any) -> int:
         """Add a record, which may be a `Problem`, and return its number."""
-        if self._in_memory is not None:
-            self._in_memory.append((place, value))
-            return len(self._in_memory) - 1
-        broken = (value.file, value.line, value.column, value.message) if isinstance(value, Problem) else None
-        packed = marshal.dumps((place.line, place.number, None if broken else value, broken))
-        self._seek(self._ends[-1])
-        self._place += self._file.write(packed)
-        self._ends.append(self._place)
-        return len(self._ends) - 2
+        self._lines.append(place.line)
+        if place.start is None:
+            self._copies.seek(self._end)
+            self._starts.append(self._end)
+            self._sizes.append(self._copies.write(_pack(place, value)))
+            self._end += self._sizes[-1]
+        else:
+            self._starts.append(place.start)
+            self._sizes.append(0)
+        return len(self._lines) - 1
 
     def __iter__(self) -> Iterator[tuple[Place, Any]]:
-        return iter(self._in_memory) if self._in_memory is not None else map(self.load, range(len(self._ends) - 1))
+        return map(self.load, range(len(self._lines)))
 
     def load(self, number: int) -> tuple[Place, Any]:
         """Return the place and the value of a record."""
-        if self._in_memory is not None:
-            return self._in_memory[number]
-        self._seek(self._ends[number])
-        packed = self._file.read(self._ends[number + 1] - self._place)
-        self._place += len(packed)
-        line, place, value, broken = marshal.loads(packed)  # noqa: S302 - only this class writes the file
-        return Place(self._name, line, place), value if broken is None else Problem(*broken)
+        line, start, size = self._lines[number], self._starts[number], self._sizes[number]
+        if size:
+            self._copies.seek(start)
+            return _unpack(self._name, line, self._copies.read(size))
+        self._file.seek(start)
+        place = Place(self._name, line, None, start)
+        return place, parse_line(place, self._file.readline())
 
-    def _seek(self, place: int) -> None:
-        if place != self._place:
-            self._file.seek(place)
-            self._place = place
+
+def _pack(place: Place, value: Any) -> bytes:
+    broken = (value.file, value.line, value.column, value.message) if isinstance(value, Problem) else None
+    return marshal.dumps((place.number, None if broken else value, broken))
+
+
+def _unpack(name: str, line: int, packed: bytes) -> tuple[Place, Any]:
+    number, value, broken = marshal.loads(packed)  # noqa: S302 - only this module writes what is read here
+    return Place(name, line, number), value if broken is None else Problem(*broken)

@@ -46,11 +46,15 @@ _Read = TypeVar("_Read")
 
 
 class Place(NamedTuple):
-    """A record's position: its file, its line, and its number (from 1) if the record is in a list."""
+    """A record's position: its file, its line, and its number (from 1) if the record is in a list.
+
+    `start` is how many bytes are before the record, if it is a line of JSON lines.
+    """
 
     file: str
     line: int = 1
     number: int | None = None
+    start: int | None = None
 
     def problem(self, message: str) -> Problem:
         """Return a problem with `message` at this position."""
@@ -118,10 +122,12 @@ def read_records(file: Path, is_record: Callable[[Any], bool]) -> Iterator[tuple
             yield from _records_in(file, sample.document, is_record)
             return
         with file.open("rb", buffering=_BUFFER) as read:
+            end = 0
             for number, raw in enumerate(read, start=1):
+                start, end = end, end + len(raw)
                 if raw.strip():
-                    place = Place(name, number)
-                    yield place, _parse(place, raw.rstrip())
+                    place = Place(name, number, None, start)
+                    yield place, parse_line(place, raw)
     except OSError as error:
         place = Place(name)
         yield place, place.problem(f"cannot be read: {error.strerror}")
@@ -346,6 +352,11 @@ def recover_json(raw: bytes) -> Any:
         return parse_json(text[:end] + closing, stored=True) if end else None
     except ValueError:
         return None
+
+
+def parse_line(place: Place, raw: bytes) -> Any:
+    """Parse the record in a line, or return a `Problem` if it is not JSON."""
+    return _parse(place, raw.rstrip())
 
 
 def _parse(place: Place, raw: bytes) -> Any:

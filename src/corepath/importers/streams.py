@@ -102,7 +102,8 @@ def join_records(records: Iterable[tuple[Place, Any]], new: NewStreams) -> Itera
         if not (isinstance(piece, dict) and streams.add(piece, place)):
             yield place, value
     for one in streams.joined():
-        yield one.place, one.response if one.error is None else one.place.problem(one.error)
+        place = one.place._replace(start=None)  # the response is not the line in which its first piece was
+        yield place, one.response if one.error is None else place.problem(one.error)
 
 
 def response_pieces(response: Any) -> list[Any] | None:

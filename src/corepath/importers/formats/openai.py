@@ -34,6 +34,7 @@ from corepath.play.episode_origin import KEY, origin_in, restore
 from corepath.values import arguments_of
 
 ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
+_KNOWN_ROLES: Final = frozenset(ROLES)
 
 
 def mismatch(value: Any) -> str | None:
@@ -67,7 +68,8 @@ def _find_messages(value: Any) -> tuple[list[Mapping[str, Any]], Mapping[str, An
 def _require_messages(values: Iterable[Any]) -> None:
     """Raise `RecordError` if a value is not a message of this format."""
     for one in values:
-        if type(one) is not dict or one.get("role") not in ROLES:
+        role = one.get("role") if type(one) is dict else None
+        if type(role) is not str or role not in _KNOWN_ROLES:
             raise RecordError(f"not all messages have a 'role' among {', '.join(ROLES)}")
         if ("parts" in one or type(one.get("content")) is list) and _has_tool_parts(one):
             raise RecordError("tool calls are among the parts of a message's content")
@@ -102,8 +104,8 @@ def _read_message(transcript: Transcript, message: Mapping[str, Any], time: Any)
         text = (content if type(content) is str else text_of(content)) or message.get("refusal")
         if text is not None:
             transcript.add_text(text, time=time)
-        for id_, function in _calls(message):
-            transcript.add_call(function.get("name"), function.get("arguments"), id_, time=time)
+        for id_, tool, arguments in _calls(message):
+            transcript.add_call(tool, arguments, id_, time=time)
     elif role in ("tool", "function"):
         _read_answer(transcript, message, time)
     else:
@@ -167,29 +169,28 @@ def _history(value: Any) -> Iterator[tuple[bool, Callable[[], Any]]]:
 
 def _comparable(message: Mapping[str, Any]) -> Any:
     """Return only what stays the same when a later request repeats a message."""
-    made = [[id_, function.get("name"), arguments_of(function.get("arguments"))] for id_, function in _calls(message)]
+    made = [[id_, tool, arguments_of(arguments)] for id_, tool, arguments in _calls(message)]
     content = message.get("content") or None
     id_ = normalise(message.get("tool_call_id") or None)
     return [message["role"], content if type(content) is str else normalise(content), id_, made]
 
 
-def _calls(message: Mapping[str, Any]) -> list[tuple[Any, Mapping[str, Any]]]:
-    """Return each call's id, and an object with the call's `name` and `arguments`."""
+def _calls(message: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
+    """Return the id, the tool and the arguments of each call."""
     calls, function = message.get("tool_calls"), message.get("function_call")
-    made = () if calls is None else require_objects(calls, "tool calls")
-    found = [(call.get("id"), _function(call)) for call in made]
+    found = [] if calls is None else [_call(one) for one in require_objects(calls, "tool calls")]
     if isinstance(function, dict):
-        found.append((None, function))
+        found.append((None, function.get("name"), function.get("arguments")))
     return found
 
 
-def _function(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an object with the `name` and `arguments` of a call."""
-    custom = "function" not in call
-    function = call.get("custom") if custom else call["function"]
+def _call(call: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    is_custom = "function" not in call
+    function = call.get("custom") if is_custom else call["function"]
     if not isinstance(function, dict):
         raise RecordError("the 'function' of a tool call must be an object with 'name' and 'arguments'")
-    return {**function, "arguments": {"input": function.get("input")}} if custom else function
+    arguments = {"input": function.get("input")} if is_custom else function.get("arguments")
+    return call.get("id"), function.get("name"), arguments
 
 
 def _has_tool_parts(message: Mapping[str, Any]) -> bool:
