@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
-from itertools import chain, islice
+from itertools import chain, dropwhile, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,8 +39,8 @@ Link = Callable[[Any], tuple[str | None, str | None]]
 """A function that returns a record's id and the id of the record that it continues. Either id may be None."""
 
 _Records = Iterator[tuple[Place, Any]]
-_FIRST: Final = 2
-"""How many messages of a record are compared roughly, which are often the instructions and a question."""
+_FIRST: Final = 6
+"""How many messages of a record are compared roughly at most, until one tells it from all others."""
 _ENDS: Final = 50
 """How many characters at both ends of a text are compared roughly."""
 _EXCHANGE_FIELDS: Final = frozenset({
@@ -144,44 +144,74 @@ def _read_skipped(value: Any, read_record: ReadRecord, told: list[Episode]) -> l
 class _Repeats:
     """Finds the records whose messages are all repeated at the start of a later record.
 
-    `found` maps the number of such a record to that of the later one. Records are compared by a digest of all their
-    messages, but only if the outlines of their first messages are the same, which costs much less.
+    `found` maps the number of such a record to that of the later one. Records are compared by digests of all their
+    messages, but only if the outlines of their first messages are the same, which cost much less. Each start of a
+    record, up to one of these messages, is known by the hash of its outlines.
     """
 
     def __init__(self, kept: KeptRecords, to_compare: ToCompare) -> None:
         self.found: dict[int, int] = {}
         self._kept, self._to_compare = kept, to_compare
-        self._rough: dict[int, list[int]] = {}
-        """By the hash of their outlines, the records that were not compared with any other so far."""
+        self._alone: dict[int, int | None] = {}
+        """By start, the one record that begins like this and was not compared so far, or None if several do."""
+        self._ended: set[int] = set()
+        """The starts that are all that is looked at of some record."""
         self._waiting: dict[bytes, list[int]] = {}
         """By digest, the records that no later record repeats so far."""
 
     def add(self, number: int, value: Any) -> None:
         """Add a record. Records are added in order."""
-        first = [_outline(content) for content in _contents(self._to_compare(value), _FIRST)]
-        if not first:
-            return
-        outlines = [hash(tuple(first[:end])) for end in range(1, len(first) + 1)]
-        known = [self._rough[outline] for outline in outlines if outline in self._rough]
-        uncompared = self._rough.setdefault(outlines[-1], [])
-        if not known:
-            uncompared.append(number)
-            return
-        for numbers in known:
-            self._wait(numbers)
-            numbers.clear()
-        digests = _digest_each(_contents(self._to_compare(value)))
-        for start in digests[:-1]:
-            if waiting := self._waiting.get(start):
+        may_repeat, start = False, None
+        for start in self._starts(value):
+            if start not in self._alone and not may_repeat:
+                self._alone[start] = number
+                return
+            other = self._alone.get(start)
+            self._alone[start] = None
+            if other is not None:
+                self._move(other, start)
+            may_repeat = may_repeat or start in self._ended
+        if start is not None:
+            self._ended.add(start)
+            self._compare(number, value)
+
+    def _compare(self, number: int, value: Any) -> None:
+        digests = self._digests(value)
+        for digest in digests[:-1]:
+            if waiting := self._waiting.get(digest):
                 self.found[waiting.pop()] = number
         for whole in digests[-1:]:
             self._waiting.setdefault(whole, []).append(number)
 
-    def _wait(self, numbers: list[int]) -> None:
-        """Let records that were not compared so far wait for records that repeat them."""
-        for number in numbers:
-            for whole in _digest_each(_contents(self._to_compare(self._kept.load(number)[1])))[-1:]:
-                self._waiting.setdefault(whole, []).append(number)
+    def _move(self, number: int, start: int) -> None:
+        """Know a record by one more message than those in `start`. If it has no more, let it wait for later ones."""
+        value = self._kept.load(number)[1]
+        longer = dropwhile(lambda one: one != start, self._starts(value))
+        next(longer)
+        if (following := next(longer, None)) is not None:
+            self._alone[following] = number
+            return
+        self._ended.add(start)
+        for whole in self._digests(value)[-1:]:
+            self._waiting.setdefault(whole, []).append(number)
+
+    def _starts(self, value: Any) -> Iterator[int]:
+        """Yield a hash for the first message, one for the first two, and so on, up to the first few messages."""
+        start = 0
+        try:
+            for content in islice(self._to_compare(value), _FIRST):
+                start = hash((start, _outline(content())))
+                yield start
+        except RecordError:
+            return
+
+    def _digests(self, value: Any) -> list[bytes]:
+        """Return a digest of the messages up to each one."""
+        digest, found = blake2b(digest_size=16), []
+        for content in _contents(self._to_compare(value)):
+            digest.update(canonical_json(content).encode())
+            found.append(digest.digest())
+        return found
 
 
 def _contents(messages: Iterator[Callable[[], Any]], most: int | None = None) -> list[Any]:
@@ -190,15 +220,6 @@ def _contents(messages: Iterator[Callable[[], Any]], most: int | None = None) ->
         return [content() for content in islice(messages, most)]
     except RecordError:
         return []
-
-
-def _digest_each(contents: Iterable[Any]) -> list[bytes]:
-    """Return a digest of the contents up to each one."""
-    digest, found = blake2b(digest_size=16), []
-    for content in contents:
-        digest.update(canonical_json(content).encode())
-        found.append(digest.digest())
-    return found
 
 
 def _outline(value: Any) -> Any:
