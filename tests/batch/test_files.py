@@ -197,6 +197,35 @@ def test_resume_skips_finished_shards_and_refuses_other_input(made: Made, tmp_pa
     assert "already there" in output
 
 
+def test_the_scores_may_be_written_into_the_folder_of_the_tasks(made: Made, tmp_path: Path) -> None:
+    """The plan of the batch is no task, and what is written there does not look like a change of the tasks."""
+    tasks, lines = made
+    file, out = write(tmp_path, lines, "monday.jsonl"), tmp_path / "scores.parquet"
+    (tmp_path / "tasks.json").write_text(tasks.read_text())
+    settings = Settings((str(tmp_path),))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts.JoinedScores, "finish", lambda *_: None)
+        assert not score_files([file], out, settings, processes=2).failed
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "world.pyc").write_text("made by Python")
+    report = score_files([file], out, settings, processes=2, resume=True)
+    assert report.skipped == report.shards
+    assert pq.read_metadata(out).num_rows == len(lines)
+
+
+def test_a_task_that_changes_meanwhile_is_noticed_also_if_it_is_named_in_its_file(made: Made, tmp_path: Path) -> None:
+    tasks, lines = made
+    file, out = write(tmp_path, lines), tmp_path / "scores.parquet"
+    (named := tmp_path / "tasks.json").write_text(tasks.read_text())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts.JoinedScores, "finish", lambda *_: None)
+        score_files([file], out, Settings((f"{named}::plain",)), processes=1)
+    named.write_text(tasks.read_text().replace("A1", "A2"))
+    code, output = run(file, "--tasks", f"{named}::plain", "--out", out, "--resume")
+    assert code == 2
+    assert "settings changed" in output
+
+
 def test_bad_lines_and_damaged_files_are_said_with_their_place(made: Made, tmp_path: Path) -> None:
     tasks, lines = made
     good = write(tmp_path, [*lines[:50], b"not json\n", *lines[50:100]], "good.jsonl")

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from multiprocessing import get_context
@@ -35,6 +35,7 @@ from corepath.batch.shards import (
 from corepath.batch.spans import read_traces
 from corepath.episode import Episode
 from corepath.errors import CorepathError, Problem
+from corepath.files.folders import TASK_ENDINGS, find_files
 from corepath.files.lookup import Tasks
 from corepath.files.rules import load_rules
 from corepath.importers.spans import Traced
@@ -64,7 +65,7 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """Return what decides the scores, with a hash of each file of tasks and rules."""
         options = None if self.scoring is None else self.scoring.options
-        named = {name: _hash_files(Path(name)) for name in (*self.tasks, *self.rules)}
+        named = {name: _hash_files(name) for name in (*self.tasks, *self.rules)}
         return {"files": named, "scoring": options}
 
 
@@ -245,7 +246,7 @@ def _score_shards(
         processes, mp_context=get_context("spawn"), initializer=_begin_worker, initargs=(settings, os.getpid())
     ) as pool:
         waiting: dict[Future[ShardReport], Shard] = {
-            pool.submit(_work, shard, folder.part(shard.number)): shard for shard in shards
+            pool.submit(_work, shard, folder.part(shard.number), settings): shard for shard in shards
         }
         try:
             while waiting:
@@ -276,6 +277,8 @@ def _try_shard(run: Callable[[Shard], ShardReport], shard: Shard) -> ShardReport
         return run(shard)
     except OSError as error:
         return Problem(shard.file, 1, 1, f"its scores cannot be written: {error.strerror or error}")
+    except CorepathError as error:
+        return Problem(shard.file, 1, 1, f"cannot be scored: {error}")
     except BrokenProcessPool:
         return Problem(shard.file, 1, 1, "the process that scored it ended; it may have run out of memory")
 
@@ -285,7 +288,8 @@ _WORKER: dict[str, BatchScorer] = {}
 
 def _begin_worker(settings: Settings, parent: int) -> None:
     """Load tasks and rules in a new process, which ends if its parent does."""
-    _WORKER["scorer"] = settings.make_scorer()
+    with suppress(CorepathError):  # its shards say what is wrong
+        _WORKER["scorer"] = settings.make_scorer()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     gc.freeze()
 
@@ -296,9 +300,9 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _work(shard: Shard, part: Path) -> ShardReport:
+def _work(shard: Shard, part: Path, settings: Settings) -> ShardReport:
     with _no_garbage():
-        return score_shard(shard, part, _WORKER["scorer"])
+        return score_shard(shard, part, _WORKER.get("scorer") or settings.make_scorer())
 
 
 @dataclass
@@ -335,11 +339,15 @@ def _sum_up(report: BatchReport, shards: Sequence[Shard], reports: dict[int, Sha
             report.problems.append(Problem(shard.file, before[shard.file] + 1, 1, found.damage))
 
 
-def _hash_files(place: Path) -> str | None:
-    """Return a hash of a file, or of all files in a folder. A world has none: its code is not part of the input."""
+def _hash_files(name: str) -> str | None:
+    """Return a hash of the files that may hold the tasks or rules with this name.
+
+    A world has none: its code is not part of the input.
+    """
+    place = Path(name.partition("::")[0])
     if not place.exists():
         return None
-    files = sorted(one for one in place.rglob("*") if one.is_file()) if place.is_dir() else [place]
+    files = sorted(map(Path, find_files(place, *TASK_ENDINGS, ".py"))) if place.is_dir() else [place]
     digest = blake2b(digest_size=16)
     for file in files:
         digest.update(str(file.relative_to(place) if place.is_dir() else file.name).encode())
