@@ -226,6 +226,42 @@ def test_a_task_that_changes_meanwhile_is_noticed_also_if_it_is_named_in_its_fil
     assert "settings changed" in output
 
 
+@pytest.mark.parametrize("name", ["episodes.jsonl", "episodes.jsonl.gz"])
+def test_a_file_that_is_named_twice_is_scored_twice(name: str, made: Made, tmp_path: Path) -> None:
+    """Its lines are counted anew, so that each episode is found again."""
+    tasks, lines = made
+    file, out = write(tmp_path, lines, name), tmp_path / "scores.parquet"
+    report = score_files([file, file], out, Settings((str(tasks),)), processes=1)
+    rows = pq.read_table(out, columns=["line", "problem"])
+    assert rows["line"].to_pylist() == [*range(1, len(lines) + 1)] * 2
+    assert {one.line for one in report.problems} == {
+        line for line, problem in enumerate(rows["problem"].to_pylist()[: len(lines)], start=1) if problem
+    }
+
+
+def test_resume_of_finished_scores_checks_that_they_are_of_the_same_batch(made: Made, tmp_path: Path) -> None:
+    tasks, lines = made
+    file, out = write(tmp_path, [*lines[:100], b"not json\n"]), tmp_path / "scores.parquet"
+    found, _ = run(file, "--tasks", tasks, "--out", out)
+    again, output = run(file, "--tasks", tasks, "--out", out, "--resume")
+    assert found == again == 1, "a bad line stays one"
+    assert "bad line" in output
+    assert "1 of 1 shard already there" in output
+    for changed in ((file, "--beta", "0.9"), (file, file)):
+        code, output = run(*changed, "--tasks", tasks, "--out", out, "--resume")
+        assert code == 2
+        assert "is of another batch" in " ".join(output.split())
+    later = out.stat().st_mtime_ns + 1_000_000
+    os.utime(file, ns=(later, later))
+    code, output = run(file, "--tasks", tasks, "--out", out, "--resume")
+    assert code == 2
+    assert "input changed" in " ".join(output.split())
+    out.write_text("something else")
+    code, output = run(file, "--tasks", tasks, "--out", out, "--resume")
+    assert code == 2
+    assert "no file of scores" in " ".join(output.split())
+
+
 def test_bad_lines_and_damaged_files_are_said_with_their_place(made: Made, tmp_path: Path) -> None:
     tasks, lines = made
     good = write(tmp_path, [*lines[:50], b"not json\n", *lines[50:100]], "good.jsonl")

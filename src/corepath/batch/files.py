@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from corepath.batch.lines import split_lines
-from corepath.batch.parts import MOST_PROBLEMS, JoinedScores, PartsFolder, ShardReport, write_part
+from corepath.batch.parts import MOST_PROBLEMS, FinishedScores, JoinedScores, PartsFolder, ShardReport, write_part
 from corepath.batch.scorer import BatchScorer, ScoredBatch
 from corepath.batch.shards import (
     ENDINGS,
@@ -110,10 +109,12 @@ def score_files(
     settings.make_scorer()  # raises if tasks or rules are wrong, before anything is written
     shards = plan_shards(files)
     folder = PartsFolder(out)
+    plan: dict[str, Any] = {"input": [[str(file), file.stat().st_size] for file in files]}
+    plan["settings"] = settings.to_dict()
     if resume and out.exists() and not folder.path.exists():
-        return BatchReport(shards=len(shards), skipped=len(shards), episodes=pq.read_metadata(out).num_rows)
-    inputs = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
-    folder.begin({"input": inputs, "settings": settings.to_dict(), "shards": len(shards)}, resume=resume)
+        return _report_finished(FinishedScores.open(out, plan, files), len(shards))
+    times = [file.stat().st_mtime_ns for file in files]
+    folder.begin({**plan, "times of input": times, "shards": len(shards)}, resume=resume)
     reports = {shard.number: known for shard in shards if (known := folder.read_report(shard.number)) is not None}
     report = BatchReport(shards=len(shards), skipped=len(reports))
     meter = _Meter(sum(shard.size for shard in shards), progress)
@@ -132,7 +133,8 @@ def score_files(
                 meter.add(shard, found)
             joined.add_finished(reports)
         if not report.failed:
-            joined.finish({"tasks": settings.tasks, "rules": settings.rules})
+            is_damaged = any(one.damage is not None for one in reports.values())
+            joined.finish({"tasks": settings.tasks, "rules": settings.rules, "plan": plan, "damaged": is_damaged})
     finally:
         joined.abandon()
     _sum_up(report, shards, reports)
@@ -321,6 +323,11 @@ class _Meter:
         self.progress(self.episodes, self.done, self.total)
 
 
+def _report_finished(found: FinishedScores, shards: int) -> BatchReport:
+    bad = found.count_bad()
+    return BatchReport(shards, shards, found.rows - bad, bad, found.is_damaged)
+
+
 def _sum_up(report: BatchReport, shards: Sequence[Shard], reports: dict[int, ShardReport]) -> None:
     """Add up the reports of all shards. Lines are counted from the beginning of their file."""
     before: dict[str, int] = {}
@@ -328,7 +335,7 @@ def _sum_up(report: BatchReport, shards: Sequence[Shard], reports: dict[int, Sha
         found = reports.get(shard.number)
         if found is None:
             continue
-        first = before.get(shard.file, 0)
+        first = before.get(shard.file, 0) if shard.begin else 0  # a file may be named twice
         before[shard.file] = first + found.lines
         report.episodes += found.episodes
         report.bad += found.bad

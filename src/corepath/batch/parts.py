@@ -125,6 +125,8 @@ class JoinedScores:
     def take_batches(self, shard: Shard, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches of a shard, and add them on the way if it is the next one."""
         self._is_there = shard.number == self._next
+        if self._is_there:
+            self._begin(shard)
         for batch in batches:
             if self._is_there:
                 self._add(shard, batch)
@@ -135,10 +137,16 @@ class JoinedScores:
         while self._next < len(self._shards) and self._next in reports:
             shard = self._shards[self._next]
             if not self._is_there:
+                self._begin(shard)
                 for batch in self._folder.read_part(shard.number):
                     self._add(shard, batch)
             self._lines[shard.file] = self._lines.get(shard.file, 0) + reports[self._next].lines
             self._next, self._is_there = self._next + 1, False
+
+    def _begin(self, shard: Shard) -> None:
+        """Count lines anew where a file begins, which may be named twice."""
+        if shard.begin == 0:
+            self._lines[shard.file] = 0
 
     def _add(self, shard: Shard, batch: pa.RecordBatch) -> None:
         """Add rows. Their lines are counted from the beginning of their file."""
@@ -167,6 +175,41 @@ class JoinedScores:
         with suppress(OSError):
             self._writer.close()
         self._file.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class FinishedScores:
+    """A file of scores that is whole."""
+
+    path: Path
+    rows: int
+    is_damaged: bool
+    """Whether part of the input could not be read."""
+
+    @classmethod
+    def open(cls, path: Path, plan: Mapping[str, Any], files: Iterable[Path]) -> FinishedScores:
+        """Open the scores of a batch. Raises `CorepathError` if it was another batch, or if there are no scores."""
+        try:
+            metadata = pq.read_metadata(path)
+            known = json.loads((metadata.metadata or {})[b"corepath.plan"])
+            is_damaged = json.loads(metadata.metadata[b"corepath.damaged"])
+        except (OSError, pa.ArrowException, KeyError, ValueError):
+            raise CorepathError(
+                f"{path} is no file of scores by this command; choose another name, or delete it"
+            ) from None
+        changed = _name_difference(known, plan)
+        written = path.stat().st_mtime_ns
+        if not changed and any(file.stat().st_mtime_ns > written for file in files):
+            changed = "input"
+        if changed:
+            raise CorepathError(f"{path} is of another batch: {changed} changed; choose another name, or delete it")
+        return cls(path, metadata.num_rows, is_damaged)
+
+    def count_bad(self) -> int:
+        """Count the rows with a problem."""
+        with pq.ParquetFile(self.path, pre_buffer=False) as file:
+            batches = file.iter_batches(ROW_GROUP, columns=["problem"], use_threads=False)
+            return sum(len(batch) - batch.column(0).null_count for batch in batches)
 
 
 def write_part(file: Path, batches: Iterable[pa.RecordBatch], report: Any) -> ShardReport:

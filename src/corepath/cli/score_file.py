@@ -89,7 +89,7 @@ def _print_report(report: BatchReport, out: Path, *, as_json: bool) -> None:
         )
         say(f"{count(report.episodes, 'episode')} scored{rate}; {report.ordinary:,} of them one by one")
         if report.skipped:
-            say(f"{report.skipped:,} of {count(report.shards, 'shard')} were already there")
+            say(f"{report.skipped:,} of {count(report.shards, 'shard')} already there")
     if report.bad:
         say(f"{count(report.bad, 'bad line')}; the column problem says what is wrong with each")
     if report.damaged:
