@@ -262,6 +262,39 @@ def test_resume_of_finished_scores_checks_that_they_are_of_the_same_batch(made: 
     assert "no file of scores" in " ".join(output.split())
 
 
+def test_two_processes_do_not_write_the_same_file(made: Made, tmp_path: Path) -> None:
+    """The second one says so, and leaves what the first one has written."""
+    tasks, lines = made
+    file, out = write(tmp_path, lines), tmp_path / "scores.parquet"
+    first = parts.PartsFolder(out)
+    first.begin({}, resume=False)
+    half = first.path / "000000.arrow.1.tmp"
+    half.write_text("half")
+    for option in ((), ("--resume",)):
+        code, output = run(file, "--tasks", tasks, "--out", out, *option)
+        assert code == 2
+        assert "another process is writing" in " ".join(output.split())
+    assert half.exists()
+    first.release()
+
+
+def test_an_empty_file_is_reported_as_by_score(made: Made, tmp_path: Path) -> None:
+    tasks, lines = made
+    file, empty = write(tmp_path, lines[:5]), write(tmp_path, [b"\n"], "empty.jsonl")
+    code, output = run(file, empty, "--tasks", tasks, "--out", tmp_path / "scores.parquet")
+    assert code == 1
+    assert "empty.jsonl:1:1: no episodes in this file" in " ".join(output.split())
+
+
+@pytest.mark.parametrize(("place", "words"), [
+    ("-", "write standard input into a file first"), (".", "name the files of episodes in it"),
+])  # fmt: skip
+def test_what_is_no_file_is_not_scored_into_one(place: str, words: str, tmp_path: Path) -> None:
+    code, output = run(tmp_path / place if place == "." else place, "--out", tmp_path / "scores.parquet")
+    assert code == 2
+    assert words in " ".join(output.split())
+
+
 def test_bad_lines_and_damaged_files_are_said_with_their_place(made: Made, tmp_path: Path) -> None:
     tasks, lines = made
     good = write(tmp_path, [*lines[:50], b"not json\n", *lines[50:100]], "good.jsonl")

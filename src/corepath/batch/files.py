@@ -72,8 +72,8 @@ class Settings:
 class BatchReport:
     """What came of a batch.
 
-    `bad` counts the rows with a problem, and `damaged` the shards that could not be read to their end. `failed` holds
-    the shards that could not be written, with the reason.
+    `bad` counts the rows with a problem, `damaged` the shards that could not be read to their end, and `empty` the
+    files without episodes. `failed` holds the shards that could not be written, with the reason.
     """
 
     shards: int = 0
@@ -81,6 +81,7 @@ class BatchReport:
     episodes: int = 0
     bad: int = 0
     damaged: int = 0
+    empty: int = 0
     ordinary: int = 0
     problems: list[Problem] = field(default_factory=list)
     failed: list[Problem] = field(default_factory=list)
@@ -114,7 +115,20 @@ def score_files(
     if resume and out.exists() and not folder.path.exists():
         return _report_finished(FinishedScores.open(out, plan, files), len(shards))
     times = [file.stat().st_mtime_ns for file in files]
-    folder.begin({**plan, "times of input": times, "shards": len(shards)}, resume=resume)
+    try:
+        folder.begin({**plan, "times of input": times, "shards": len(shards)}, resume=resume)
+        report = _score_plan(plan, shards, folder, settings, processes, progress)
+    finally:
+        folder.release()
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def _score_plan(
+    plan: dict[str, Any], shards: Sequence[Shard], folder: PartsFolder, settings: Settings, processes: int | None,
+    progress: Progress,
+) -> BatchReport:  # fmt: skip
+    """Score the shards that are not finished yet, and join all."""
     reports = {shard.number: known for shard in shards if (known := folder.read_report(shard.number)) is not None}
     report = BatchReport(shards=len(shards), skipped=len(reports))
     meter = _Meter(sum(shard.size for shard in shards), progress)
@@ -138,7 +152,6 @@ def score_files(
     finally:
         joined.abandon()
     _sum_up(report, shards, reports)
-    report.seconds = time.monotonic() - began
     return report
 
 
@@ -325,18 +338,21 @@ class _Meter:
 
 def _report_finished(found: FinishedScores, shards: int) -> BatchReport:
     bad = found.count_bad()
-    return BatchReport(shards, shards, found.rows - bad, bad, found.is_damaged)
+    return BatchReport(shards, shards, found.rows - bad, bad, damaged=found.is_damaged)
 
 
 def _sum_up(report: BatchReport, shards: Sequence[Shard], reports: dict[int, ShardReport]) -> None:
     """Add up the reports of all shards. Lines are counted from the beginning of their file."""
     before: dict[str, int] = {}
+    seen = dict.fromkeys(shard.file for shard in shards if not shard.spans)
     for shard in shards:
         found = reports.get(shard.number)
         if found is None:
             continue
         first = before.get(shard.file, 0) if shard.begin else 0  # a file may be named twice
         before[shard.file] = first + found.lines
+        if found.episodes or found.bad or found.damage is not None:
+            seen.pop(shard.file, None)
         report.episodes += found.episodes
         report.bad += found.bad
         report.damaged += found.damage is not None
@@ -344,6 +360,9 @@ def _sum_up(report: BatchReport, shards: Sequence[Shard], reports: dict[int, Sha
         report.problems += [Problem(file, first + line, column, text) for file, line, column, text in found.problems]
         if found.damage is not None:
             report.problems.append(Problem(shard.file, before[shard.file] + 1, 1, found.damage))
+    if not report.failed:
+        report.empty = len(seen)
+        report.problems += [Problem(file, 1, 1, "no episodes in this file") for file in seen]
 
 
 def _hash_files(name: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,19 +57,36 @@ class PartsFolder:
     def __init__(self, out: Path) -> None:
         self.out = out
         self.path = out.with_name(out.name + PARTS)
+        self._lock: int | None = None
 
     def begin(self, plan: Mapping[str, Any], *, resume: bool) -> None:
-        """Make the folder, or go on in it. Raises `CorepathError` if another batch is there."""
-        if self.path.exists() and not resume:
+        """Make the folder, or go on in it. Raises `CorepathError` if another batch or another process is there."""
+        is_there = self.path.exists()
+        self.path.mkdir(exist_ok=True)
+        self._take()
+        if is_there and not resume:
             raise CorepathError(f"{self.path} has an unfinished batch; go on with --resume, or delete it")
-        if self.path.exists():
+        if is_there:
             known = self._read_plan()
             if known is not None and known != json.loads(json.dumps(plan)):
                 raise CorepathError(f"{self.path} is of another batch: {_name_difference(known, plan)} changed")
             for left in self.path.glob("*.tmp"):
                 left.unlink(missing_ok=True)
-        self.path.mkdir(parents=True, exist_ok=True)
         _write_whole(self.path / _PLAN, lambda file: file.write_text(json.dumps(plan, indent=1)))
+
+    def _take(self) -> None:
+        """Lock the folder as long as this process writes there. The lock ends with the process."""
+        self._lock = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise CorepathError(f"another process is writing {self.out}; wait for it, or choose another name") from None
+
+    def release(self) -> None:
+        """Let other processes write here."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def _read_plan(self) -> Any:
         try:
