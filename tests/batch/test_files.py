@@ -23,6 +23,7 @@ from corepath import load_results
 from corepath.batch import parts, shards
 from corepath.batch.files import Settings, score_files
 from corepath.cli import make_app
+from corepath.errors import CorepathError
 from tests.batch.cases import SYSTEM_MEMORY, as_table, random_record, write_tasks
 from tests.batch.span_tables import FAMILIES, make_table, write_rows
 
@@ -79,6 +80,17 @@ def test_packed_files_and_parquet_have_the_scores_of_plain_lines(made: Made, tmp
         assert without_place(out) == wanted
         assert [row["line"] for row in wanted] == list(range(1, len(lines) + 1))
     assert wanted is not None
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress, bytes])
+def test_whether_a_file_is_packed_follows_from_its_content(pack: Any, made: Made, tmp_path: Path) -> None:
+    """Nothing is lost if a packed file is named like a plain one, or a plain one like a packed one."""
+    tasks, lines = made
+    file, plain = tmp_path / f"named.jsonl{'.gz' * (pack is bytes)}", write(tmp_path, lines)
+    file.write_bytes(pack(plain.read_bytes()))
+    for place, out in ((file, tmp_path / "out.parquet"), (plain, tmp_path / "wanted.parquet")):
+        score_files([place], out, Settings((str(tasks),)), processes=1)
+    assert without_place(tmp_path / "out.parquet") == without_place(tmp_path / "wanted.parquet")
 
 
 def test_the_file_has_the_same_bytes_however_the_work_was_split(
@@ -276,6 +288,11 @@ def test_two_processes_do_not_write_the_same_file(made: Made, tmp_path: Path) ->
         assert "another process is writing" in " ".join(output.split())
     assert half.exists()
     first.release()
+    first.delete()
+    score_files([file], out, Settings((str(tasks),)), processes=1)
+    with pytest.raises(CorepathError, match="is already there"):  # it was not when the other process began
+        score_files([file], out, Settings((str(tasks),)), processes=1)
+    assert not first.path.exists()
 
 
 def test_an_empty_file_is_reported_as_by_score(made: Made, tmp_path: Path) -> None:

@@ -344,6 +344,8 @@ def test_zstandard_frames_may_follow_each_other(tmp_path: Path) -> None:
     both = tmp_path / "both.jsonl.zst"
     both.write_bytes(b"".join(frames))
     assert texts(read_traces([both])) == expected
+    both.write_bytes(b"\x50\x2a\x4d\x18\x04\0\0\0size" + b"".join(frames))  # a frame without data comes first
+    assert texts(read_traces([both])) == expected
 
 
 def test_zstandard_is_only_needed_for_its_own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

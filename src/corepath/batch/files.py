@@ -22,7 +22,6 @@ from corepath.batch.lines import split_lines
 from corepath.batch.parts import MOST_PROBLEMS, FinishedScores, JoinedScores, PartsFolder, ShardReport, write_part
 from corepath.batch.scorer import BatchScorer, ScoredBatch
 from corepath.batch.shards import (
-    ENDINGS,
     TRACES,
     DamagedFileError,
     Shard,
@@ -37,6 +36,7 @@ from corepath.errors import CorepathError, Problem
 from corepath.files.folders import TASK_ENDINGS, find_files
 from corepath.files.lookup import Tasks
 from corepath.files.rules import load_rules
+from corepath.importers.compressed import is_packed
 from corepath.importers.spans import Traced
 from corepath.scoring.options import Scoring
 
@@ -200,8 +200,10 @@ def _score_batches(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> I
 
 
 def _score_lines(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
-    packed = shard.file.endswith(ENDINGS)
-    offset = None if packed else 0 if shard.begin == 0 else _first_offset(shard)
+    try:
+        offset = None if is_packed(Path(shard.file)) else 0 if shard.begin == 0 else _first_offset(shard)
+    except OSError as error:
+        raise DamagedFileError(f"cannot be read: {error.strerror or error}") from None
     for block in read_blocks(shard):
         lines = split_lines(block, counts.lines + 1, offset)
         counts.lines += len(lines)
@@ -344,7 +346,8 @@ def _report_finished(found: FinishedScores, shards: int) -> BatchReport:
 def _sum_up(report: BatchReport, shards: Sequence[Shard], reports: dict[int, ShardReport]) -> None:
     """Add up the reports of all shards. Lines are counted from the beginning of their file."""
     before: dict[str, int] = {}
-    seen = dict.fromkeys(shard.file for shard in shards if not shard.spans)
+    with_spans = any(shard.spans for shard in shards)  # an empty file may be one of spans, of which none came
+    seen = {} if with_spans else dict.fromkeys(shard.file for shard in shards)
     for shard in shards:
         found = reports.get(shard.number)
         if found is None:

@@ -64,6 +64,10 @@ class PartsFolder:
         is_there = self.path.exists()
         self.path.mkdir(exist_ok=True)
         self._take()
+        if self.out.exists() and not resume:  # another process may just have finished it
+            if not is_there:
+                self.delete()
+            raise CorepathError(f"{self.out} is already there; choose another name, or delete it")
         if is_there and not resume:
             raise CorepathError(f"{self.path} has an unfinished batch; go on with --resume, or delete it")
         if is_there:
