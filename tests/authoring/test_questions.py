@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
 from itertools import pairwise, permutations
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +29,7 @@ from corepath.files.tool_file import Tools
 from corepath.play.built_in import built_in
 from corepath.play.play import play
 
+PATIENCE = 60
 ORDERS = st.permutations(range(5)).map(tuple)
 
 
@@ -128,3 +136,24 @@ def test_a_world_makes_a_task_exact_that_runs_alone_do_not() -> None:
     runs = [play(oracle, chosen, epoch=epoch) for epoch in range(8)]
     alone, asked = (learn(runs, Tools(), judge=judge).task for judge in (None, judge_by_world(chosen)))
     assert alone.automaton.golden.count < asked.automaton.golden.count == chosen.automaton.golden.count
+
+
+def test_ctrl_c_at_a_question_ends_with_130_and_writes_nothing(tmp_path: Path) -> None:
+    runs = [[order[place] for place in range(5)] for order in ([0, 1, 2, 3, 4], [4, 2, 0, 1, 3], [3, 0, 4, 1, 2])]
+    lines = [
+        {"task": "t", "calls": [{"tool": f"do_{one}", "arguments": {}, "result": "ok"} for one in run]} for run in runs
+    ]
+    (tmp_path / "good.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines * 3))
+    command = [sys.executable, "-m", "corepath", "learn", "good.jsonl", "--out", "task.yaml"]
+    ours, theirs = pty.openpty()
+    asked = b""
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=tmp_path) as running:
+        os.close(theirs)
+        while b"right as well" not in asked:
+            asked += os.read(ours, 4096)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(PATIENCE) == 130
+    asked += os.read(ours, 4096)
+    os.close(ours)
+    assert b"nothing is written" in asked
+    assert not (tmp_path / "task.yaml").exists()

@@ -540,3 +540,15 @@ def test_what_rules_find_can_be_exported(corepath, tmp_path):
     with_trace = "".join(json.dumps({**json.loads(one), "trace": "t"}) + "\n" for one in scored.stdout.splitlines())
     done = corepath("export", "-", "--as", "langfuse", "--only", "rules_broken", stdin=with_trace)
     assert {json.loads(line).get("comment") for line in done.stdout.splitlines()} == {"never deposit(...)", None}
+
+
+def test_an_episode_without_scores_is_a_problem_and_not_an_episode_without_a_trace(corepath, tmp_path):
+    (tmp_path / "task.yaml").write_text("id: a\nprocedure: pay()\n")
+    good = {"task": "a", "trace": "5b8efff798038103d269b633813fc60c", "calls": []}
+    (tmp_path / "episodes.jsonl").write_text(json.dumps(good) + "\nnot json\n")
+    scores = tmp_path / "scores.parquet"
+    corepath("score", str(tmp_path / "episodes.jsonl"), "--tasks", str(tmp_path / "task.yaml"), "--out", str(scores))
+    found = corepath("export", str(scores), "--as", "otel", "--out", str(tmp_path / "events.jsonl"))
+    assert found.returncode == 1
+    assert "episodes.jsonl:2:1: not JSON" in found.stderr
+    assert "linked to no trace" not in found.stderr

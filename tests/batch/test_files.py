@@ -23,6 +23,7 @@ from corepath import load_results
 from corepath.batch import parts, shards
 from corepath.batch.files import Settings, score_files
 from corepath.cli import make_app
+from corepath.errors import CorepathError
 from tests.batch.cases import SYSTEM_MEMORY, as_table, random_record, write_tasks
 from tests.batch.span_tables import FAMILIES, make_table, write_rows
 
@@ -79,6 +80,17 @@ def test_packed_files_and_parquet_have_the_scores_of_plain_lines(made: Made, tmp
         assert without_place(out) == wanted
         assert [row["line"] for row in wanted] == list(range(1, len(lines) + 1))
     assert wanted is not None
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress, bytes])
+def test_whether_a_file_is_packed_follows_from_its_content(pack: Any, made: Made, tmp_path: Path) -> None:
+    """Nothing is lost if a packed file is named like a plain one, or a plain one like a packed one."""
+    tasks, lines = made
+    file, plain = tmp_path / f"named.jsonl{'.gz' * (pack is bytes)}", write(tmp_path, lines)
+    file.write_bytes(pack(plain.read_bytes()))
+    for place, out in ((file, tmp_path / "out.parquet"), (plain, tmp_path / "wanted.parquet")):
+        score_files([place], out, Settings((str(tasks),)), processes=1)
+    assert without_place(tmp_path / "out.parquet") == without_place(tmp_path / "wanted.parquet")
 
 
 def test_the_file_has_the_same_bytes_however_the_work_was_split(
@@ -195,6 +207,109 @@ def test_resume_skips_finished_shards_and_refuses_other_input(made: Made, tmp_pa
     code, output = run(file, "--tasks", tasks, "--out", out)
     assert code == 2
     assert "already there" in output
+
+
+def test_the_scores_may_be_written_into_the_folder_of_the_tasks(made: Made, tmp_path: Path) -> None:
+    """The plan of the batch is no task, and what is written there does not look like a change of the tasks."""
+    tasks, lines = made
+    file, out = write(tmp_path, lines, "monday.jsonl"), tmp_path / "scores.parquet"
+    (tmp_path / "tasks.json").write_text(tasks.read_text())
+    settings = Settings((str(tmp_path),))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts.JoinedScores, "finish", lambda *_: None)
+        assert not score_files([file], out, settings, processes=2).failed
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "world.pyc").write_text("made by Python")
+    report = score_files([file], out, settings, processes=2, resume=True)
+    assert report.skipped == report.shards
+    assert pq.read_metadata(out).num_rows == len(lines)
+
+
+def test_a_task_that_changes_meanwhile_is_noticed_also_if_it_is_named_in_its_file(made: Made, tmp_path: Path) -> None:
+    tasks, lines = made
+    file, out = write(tmp_path, lines), tmp_path / "scores.parquet"
+    (named := tmp_path / "tasks.json").write_text(tasks.read_text())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts.JoinedScores, "finish", lambda *_: None)
+        score_files([file], out, Settings((f"{named}::plain",)), processes=1)
+    named.write_text(tasks.read_text().replace("A1", "A2"))
+    code, output = run(file, "--tasks", f"{named}::plain", "--out", out, "--resume")
+    assert code == 2
+    assert "settings changed" in output
+
+
+@pytest.mark.parametrize("name", ["episodes.jsonl", "episodes.jsonl.gz"])
+def test_a_file_that_is_named_twice_is_scored_twice(name: str, made: Made, tmp_path: Path) -> None:
+    """Its lines are counted anew, so that each episode is found again."""
+    tasks, lines = made
+    file, out = write(tmp_path, lines, name), tmp_path / "scores.parquet"
+    report = score_files([file, file], out, Settings((str(tasks),)), processes=1)
+    rows = pq.read_table(out, columns=["line", "problem"])
+    assert rows["line"].to_pylist() == [*range(1, len(lines) + 1)] * 2
+    assert {one.line for one in report.problems} == {
+        line for line, problem in enumerate(rows["problem"].to_pylist()[: len(lines)], start=1) if problem
+    }
+
+
+def test_resume_of_finished_scores_checks_that_they_are_of_the_same_batch(made: Made, tmp_path: Path) -> None:
+    tasks, lines = made
+    file, out = write(tmp_path, [*lines[:100], b"not json\n"]), tmp_path / "scores.parquet"
+    found, _ = run(file, "--tasks", tasks, "--out", out)
+    again, output = run(file, "--tasks", tasks, "--out", out, "--resume")
+    assert found == again == 1, "a bad line stays one"
+    assert "bad line" in output
+    assert "1 of 1 shard already there" in output
+    for changed in ((file, "--beta", "0.9"), (file, file)):
+        code, output = run(*changed, "--tasks", tasks, "--out", out, "--resume")
+        assert code == 2
+        assert "is of another batch" in " ".join(output.split())
+    later = out.stat().st_mtime_ns + 1_000_000
+    os.utime(file, ns=(later, later))
+    code, output = run(file, "--tasks", tasks, "--out", out, "--resume")
+    assert code == 2
+    assert "input changed" in " ".join(output.split())
+    out.write_text("something else")
+    code, output = run(file, "--tasks", tasks, "--out", out, "--resume")
+    assert code == 2
+    assert "no file of scores" in " ".join(output.split())
+
+
+def test_two_processes_do_not_write_the_same_file(made: Made, tmp_path: Path) -> None:
+    """The second one says so, and leaves what the first one has written."""
+    tasks, lines = made
+    file, out = write(tmp_path, lines), tmp_path / "scores.parquet"
+    first = parts.PartsFolder(out)
+    first.begin({}, resume=False)
+    half = first.path / "000000.arrow.1.tmp"
+    half.write_text("half")
+    for option in ((), ("--resume",)):
+        code, output = run(file, "--tasks", tasks, "--out", out, *option)
+        assert code == 2
+        assert "another process is writing" in " ".join(output.split())
+    assert half.exists()
+    first.release()
+    first.delete()
+    score_files([file], out, Settings((str(tasks),)), processes=1)
+    with pytest.raises(CorepathError, match="is already there"):  # it was not when the other process began
+        score_files([file], out, Settings((str(tasks),)), processes=1)
+    assert not first.path.exists()
+
+
+def test_an_empty_file_is_reported_as_by_score(made: Made, tmp_path: Path) -> None:
+    tasks, lines = made
+    file, empty = write(tmp_path, lines[:5]), write(tmp_path, [b"\n"], "empty.jsonl")
+    code, output = run(file, empty, "--tasks", tasks, "--out", tmp_path / "scores.parquet")
+    assert code == 1
+    assert "empty.jsonl:1:1: no episodes in this file" in " ".join(output.split())
+
+
+@pytest.mark.parametrize(("place", "words"), [
+    ("-", "write standard input into a file first"), (".", "name the files of episodes in it"),
+])  # fmt: skip
+def test_what_is_no_file_is_not_scored_into_one(place: str, words: str, tmp_path: Path) -> None:
+    code, output = run(tmp_path / place if place == "." else place, "--out", tmp_path / "scores.parquet")
+    assert code == 2
+    assert words in " ".join(output.split())
 
 
 def test_bad_lines_and_damaged_files_are_said_with_their_place(made: Made, tmp_path: Path) -> None:

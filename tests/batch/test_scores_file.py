@@ -127,11 +127,45 @@ def test_scores_without_their_episodes_are_not_explained_wrongly(made: Made, tmp
         assert "not explained" in shown
         assert words in shown
         assert "made no call" not in shown
+        found = CliRunner().invoke(make_app("explain"), ["explain", str(file), "--episode", "57"])
+        assert found.exit_code == 1
+        assert words in " ".join(found.output.split())
+        assert "episode 57" not in found.output
     none = pa.array([None] * table.num_rows, pa.int64())
     without = table.set_column(table.schema.get_field_index("offset"), "offset", none)
     pq.write_table(without.replace_schema_metadata(pq.read_metadata(made[2]).metadata), by_line)
     shown = run("fix", by_line, "--tasks", made[0])
     assert shown.replace(str(by_line), "X") == run("fix", made[2], "--tasks", made[0]).replace(str(made[2]), "X")
+
+
+def test_episodes_that_were_changed_after_scoring_are_not_explained_as_others(made: Made, tmp_path: Path) -> None:
+    """Those before and after keep their numbers."""
+    lines = made[1].read_bytes().splitlines(keepends=True)
+    file, scores = tmp_path / "episodes.jsonl", tmp_path / "scores.parquet"
+    file.write_bytes(b"".join(lines))
+    score_files([file], scores, Settings((str(made[0]),)))
+    record = json.loads(lines[9])
+    other = json.dumps(record | {"calls": [*record["calls"], {"tool": "pay", "arguments": {}}]}).encode() + b"\n"
+    file.write_bytes(b"".join([*lines[:9], other]))
+    assert run("explain", scores, "--episode", 9) == run("explain", made[2], "--episode", 9)
+    for number, words in ((10, "another episode than was scored"), (12, "an episode is no longer there")):
+        found = CliRunner().invoke(make_app("explain"), ["explain", str(scores), "--episode", str(number)])
+        assert found.exit_code == 1
+        assert words in " ".join(found.output.split())
+    found = CliRunner().invoke(make_app("report"), ["report", str(scores), "--out", str(tmp_path / "page")])
+    assert found.exit_code == 1
+    assert "the file was changed" in " ".join(found.output.split())
+    assert found.exception is None or isinstance(found.exception, SystemExit)
+
+
+def test_scores_by_rules_are_explained_by_the_same_rules(tmp_path: Path) -> None:
+    """The command that `fix` names gives the explanation."""
+    episodes, rules, scores = (tmp_path / name for name in ("episodes.jsonl", "rules.yaml", "scores.parquet"))
+    episodes.write_text(json.dumps({"task": "", "calls": [{"tool": "refund", "arguments": {"order": 7}}]}) + "\n")
+    rules.write_text("rules:\n  - refund(...) requires check(...)\n")
+    score_files([episodes], scores, Settings((), (str(rules),)))
+    assert "Broken: refund(...) requires check(...)" in run("explain", scores, "--episode", 1)
+    assert run("explain", scores, "--episode", 1) == run("explain", episodes, "--rules", rules, "--episode", 1)
 
 
 SHOWN = 20

@@ -336,6 +336,20 @@ def test_damage_is_reported_with_its_place_and_the_rest_goes_on(tmp_path: Path) 
     assert any(isinstance(one, Problem) and Path(one.file).name == "cut.parquet" for one in found)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_first_row_that_was_cut_does_not_hide_the_others(family: str, tmp_path: Path) -> None:
+    rows = [FAMILIES[family](one) for one in make_table(5, random.Random(1))]
+    whole = write_rows(tmp_path / "whole.jsonl", rows)
+    expected = texts(read_traces([whole]))
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(whole.read_bytes()[:40] + b"\n" + whole.read_bytes())
+    assert find_span_format(cut) is not None
+    problem, *found = read_traces([cut])
+    assert isinstance(problem, Problem)
+    assert (problem.line, problem.message[:8]) == (1, "not JSON")
+    assert texts(found) == expected
+
+
 def test_zstandard_frames_may_follow_each_other(tmp_path: Path) -> None:
     rows = [FAMILIES["otel"](one) for one in make_table(5, random.Random(1))]
     expected = texts(read_traces([write_rows(tmp_path / "0.jsonl", rows)]))
@@ -343,6 +357,8 @@ def test_zstandard_frames_may_follow_each_other(tmp_path: Path) -> None:
     frames = [write_rows(tmp_path / f"{n}.zst", part).read_bytes() for n, part in enumerate((rows[:half], rows[half:]))]
     both = tmp_path / "both.jsonl.zst"
     both.write_bytes(b"".join(frames))
+    assert texts(read_traces([both])) == expected
+    both.write_bytes(b"\x50\x2a\x4d\x18\x04\0\0\0size" + b"".join(frames))  # a frame without data comes first
     assert texts(read_traces([both])) == expected
 
 

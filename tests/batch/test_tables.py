@@ -219,3 +219,15 @@ def test_traces_of_others_are_left_out_and_no_rows_give_no_scores(rules: Path, t
 def test_the_source_of_spans_must_be_known(rules: Path) -> None:
     with pytest.raises(TaskError, match="rows of spans come from openinference, otel"):
         score_spans(pa.table({"trace_id": ["a"]}), "openai", rules=rules)
+
+
+def test_texts_may_be_stored_as_bytes(tasks: Path) -> None:
+    """Some programs write Parquet without saying that its bytes are text."""
+    call = pa.struct([("tool", pa.binary()), ("arguments", pa.large_binary())])
+    calls = pa.array([[{"tool": b"check", "arguments": b'{"id": "A1"}'}]], pa.list_(call))
+    as_bytes = pa.record_batch({"task": pa.array([b"plain"]), "calls": calls})
+    as_text = as_bytes.cast(pa.schema([("task", pa.string()), ("calls", pa.list_(
+        pa.struct([("tool", pa.string()), ("arguments", pa.string())])
+    ))]))  # fmt: skip
+    assert score_batch(as_bytes, tasks=tasks) == score_batch(as_text, tasks=tasks)
+    assert score_batch(as_bytes, tasks=tasks).column("problem").to_pylist() == [None]

@@ -341,6 +341,13 @@ def test_a_folder_without_task_files_says_what_they_end_in(tmp_path):
         load_tasks(tmp_path)
 
 
+def test_a_folder_of_a_run_says_why_no_tasks_are_looked_for(tmp_path):
+    (tmp_path / "task.yaml").write_text("id: a\nprocedure: a()\n", encoding="utf-8")
+    (tmp_path / "episodes.jsonl").write_text("", encoding="utf-8")
+    with pytest.raises(InputError, match=r"episodes\.jsonl makes it the folder of a run; name the task files"):
+        load_tasks(tmp_path)
+
+
 def test_a_procedure_past_the_limit_of_states_names_the_limit(tmp_path):
     steps = " & ".join(f"{letter}()" for letter in string.ascii_lowercase[:18])
     places, messages = problems(tmp_path, f"id: a\nprocedure: {steps}\n")

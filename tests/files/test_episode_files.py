@@ -207,6 +207,22 @@ BAD_LINES: dict[str, tuple[str | bytes, str]] = {
 }
 
 
+def test_the_id_of_a_trace_is_no_other_name_for_its_calls(tmp_path):
+    (tmp_path / "e.jsonl").write_text('{"task": "t", "trace": "t1"}\n', encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_episodes(tmp_path / "e.jsonl")
+    assert str(caught.value) == f"{tmp_path / 'e.jsonl'}:1:1: 'calls' is missing"
+
+
+@pytest.mark.parametrize("start", [b"\x1f\x8b\x08rest", b"\x28\xb5\x2f\xfdrest", b"PAR1rest"])
+def test_a_file_that_is_packed_is_one_problem(tmp_path, start):
+    (tmp_path / "e.jsonl").write_bytes(start + b"\n\xff\n\xff\n")
+    with pytest.raises(
+        InputError, match="not JSON lines; unpack it, or score it into a file with corepath score --out"
+    ):
+        load_episodes(tmp_path / "e.jsonl")
+
+
 @pytest.mark.parametrize("case", BAD_LINES)
 def test_a_bad_line_is_reported_with_its_number_and_the_others_are_read(tmp_path, case):
     bad, expected = BAD_LINES[case]

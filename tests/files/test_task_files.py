@@ -13,16 +13,9 @@ import yaml
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from corepath import (
-    Call,
-    InputError,
-    load_task,
-    load_tasks,
-    parse_tasks,
-    score,
-)
+from corepath import Call, InputError, Task, load_task, load_tasks, parse_tasks, score, seq, tool
 from corepath.files.schema import TYPED, TaskFile, schema
-from corepath.files.task_writer import as_json
+from corepath.files.task_writer import as_json, as_yaml
 from corepath.values import canonical
 from corepath.world.discovery import installed_worlds, world
 
@@ -389,3 +382,14 @@ def test_a_step_that_wants_a_result_leaves_others_to_forbid(tmp_path):
 def test_no_task_of_a_world_speaks_of_a_call_twice():
     for name in installed_worlds():
         assert not [id_ for id_, task in world(name).tasks().items() if task.automaton.alphabet.overlaps]
+
+
+def test_characters_that_are_not_seen_are_escaped_and_read_back(tmp_path):
+    """What an agent wrote may turn the text of a terminal around."""
+    calls = [tool("pay\u202e").where(**{"x": "\u202eevil\u200b", "b\u2066c": 1}), tool("send")(to="\u200fAnn\nBob")]
+    task = Task("shop/\u202ex", procedure=seq(*calls), prompt="One\u202e.\nTwo.")
+    text = as_yaml(task)
+    assert text.replace("\n", "").isprintable()
+    (tmp_path / "task.yaml").write_text(text, encoding="utf-8")
+    read = load_task(tmp_path / "task.yaml")
+    assert (read.id, read.prompt, read.procedure) == (task.id, task.prompt, task.procedure)

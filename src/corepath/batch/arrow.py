@@ -232,10 +232,16 @@ def _as_text(column: pa.Array) -> pa.Array:
         column = column.dictionary_decode()
     if pa.types.is_string(column.type):
         return column
-    if pa.types.is_large_string(column.type) or pa.types.is_null(column.type) or pa.types.is_string_view(column.type):
+    if any(is_like_text(column.type) for is_like_text in _LIKE_TEXT):
         return column.cast(pa.string())
     values = column.to_pylist(maps_as_pydicts="lossy")
     return pa.array([None if value is None else json.dumps(value, default=str) for value in values], pa.string())
+
+
+_LIKE_TEXT: Final = (
+    pa.types.is_large_string, pa.types.is_null, pa.types.is_string_view, pa.types.is_binary, pa.types.is_large_binary,
+)  # fmt: skip
+"""The types that hold text, as bytes if what wrote them did not say that it is text."""
 
 
 def _combine(columns: Sequence[pa.DictionaryArray], numbers: npt.NDArray[np.int64] | None = None) -> pa.DictionaryArray:

@@ -101,6 +101,9 @@ def read_score_rows(
             try:
                 if isinstance(record, RecordError):
                     raise record
+                if (why := record.get("problem")) is not None:
+                    yield _bad_row(record, name, line, str(why))
+                    continue
                 yield _read_row(record, names, made, sessions=sessions)
             except RecordError as error:
                 yield Problem(name, line, 1, str(error))
@@ -121,7 +124,7 @@ def _parquet_rows(path: Path, names: Sequence[str]) -> _Records:
             if not any(name in there for name in NAMES):
                 yield 1, RecordError(_not_scores(there))
                 return
-            wanted = [name for name in there if name in {*names, *_EPISODE, *_FACTS, *_BOUNDS}]
+            wanted = [name for name in there if name in {*names, *_EPISODE, *_FACTS, *_BOUNDS, "problem"}]
             for batch in table.iter_batches(batch_size=_ROWS, columns=wanted, use_threads=False):
                 for record in batch.to_pylist():
                     line += 1
@@ -184,6 +187,13 @@ def _read_row(record: Mapping[str, Any], names: Sequence[str], made: int, *, ses
         _id(record.get("response")),
         "unasked" if record.get("no_agent_actions") is True else _id(record.get("excluded")),
     )
+
+
+def _bad_row(record: Mapping[str, Any], name: str, line: int, why: str) -> Problem:
+    """Return what was wrong with an episode that has no scores, at its own place if that is known."""
+    file, number = record.get("file"), record.get("line")
+    known = isinstance(file, str) and isinstance(number, int)
+    return Problem(str(file), int(number or 1), 1, why) if known else Problem(name, line, 1, why)
 
 
 def _number(record: Mapping[str, Any], name: str) -> float | None:

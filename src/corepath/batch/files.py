@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from multiprocessing import get_context
@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from corepath.batch.lines import split_lines
-from corepath.batch.parts import MOST_PROBLEMS, JoinedScores, PartsFolder, ShardReport, write_part
+from corepath.batch.parts import MOST_PROBLEMS, FinishedScores, JoinedScores, PartsFolder, ShardReport, write_part
 from corepath.batch.scorer import BatchScorer, ScoredBatch
 from corepath.batch.shards import (
-    ENDINGS,
     TRACES,
     DamagedFileError,
     Shard,
@@ -35,8 +33,10 @@ from corepath.batch.shards import (
 from corepath.batch.spans import read_traces
 from corepath.episode import Episode
 from corepath.errors import CorepathError, Problem
+from corepath.files.folders import TASK_ENDINGS, find_files
 from corepath.files.lookup import Tasks
 from corepath.files.rules import load_rules
+from corepath.importers.compressed import is_packed
 from corepath.importers.spans import Traced
 from corepath.scoring.options import Scoring
 
@@ -64,7 +64,7 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """Return what decides the scores, with a hash of each file of tasks and rules."""
         options = None if self.scoring is None else self.scoring.options
-        named = {name: _hash_files(Path(name)) for name in (*self.tasks, *self.rules)}
+        named = {name: _hash_files(name) for name in (*self.tasks, *self.rules)}
         return {"files": named, "scoring": options}
 
 
@@ -72,8 +72,8 @@ class Settings:
 class BatchReport:
     """What came of a batch.
 
-    `bad` counts the rows with a problem, and `damaged` the shards that could not be read to their end. `failed` holds
-    the shards that could not be written, with the reason.
+    `bad` counts the rows with a problem, `damaged` the shards that could not be read to their end, and `empty` the
+    files without episodes. `failed` holds the shards that could not be written, with the reason.
     """
 
     shards: int = 0
@@ -81,6 +81,7 @@ class BatchReport:
     episodes: int = 0
     bad: int = 0
     damaged: int = 0
+    empty: int = 0
     ordinary: int = 0
     problems: list[Problem] = field(default_factory=list)
     failed: list[Problem] = field(default_factory=list)
@@ -109,10 +110,25 @@ def score_files(
     settings.make_scorer()  # raises if tasks or rules are wrong, before anything is written
     shards = plan_shards(files)
     folder = PartsFolder(out)
+    plan: dict[str, Any] = {"input": [[str(file), file.stat().st_size] for file in files]}
+    plan["settings"] = settings.to_dict()
     if resume and out.exists() and not folder.path.exists():
-        return BatchReport(shards=len(shards), skipped=len(shards), episodes=pq.read_metadata(out).num_rows)
-    inputs = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
-    folder.begin({"input": inputs, "settings": settings.to_dict(), "shards": len(shards)}, resume=resume)
+        return _report_finished(FinishedScores.open(out, plan, files), len(shards))
+    times = [file.stat().st_mtime_ns for file in files]
+    try:
+        folder.begin({**plan, "times of input": times, "shards": len(shards)}, resume=resume)
+        report = _score_plan(plan, shards, folder, settings, processes, progress)
+    finally:
+        folder.release()
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def _score_plan(
+    plan: dict[str, Any], shards: Sequence[Shard], folder: PartsFolder, settings: Settings, processes: int | None,
+    progress: Progress,
+) -> BatchReport:  # fmt: skip
+    """Score the shards that are not finished yet, and join all."""
     reports = {shard.number: known for shard in shards if (known := folder.read_report(shard.number)) is not None}
     report = BatchReport(shards=len(shards), skipped=len(reports))
     meter = _Meter(sum(shard.size for shard in shards), progress)
@@ -131,11 +147,11 @@ def score_files(
                 meter.add(shard, found)
             joined.add_finished(reports)
         if not report.failed:
-            joined.finish({"tasks": settings.tasks, "rules": settings.rules})
+            is_damaged = any(one.damage is not None for one in reports.values())
+            joined.finish({"tasks": settings.tasks, "rules": settings.rules, "plan": plan, "damaged": is_damaged})
     finally:
         joined.abandon()
     _sum_up(report, shards, reports)
-    report.seconds = time.monotonic() - began
     return report
 
 
@@ -184,8 +200,10 @@ def _score_batches(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> I
 
 
 def _score_lines(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
-    packed = shard.file.endswith(ENDINGS)
-    offset = None if packed else 0 if shard.begin == 0 else _first_offset(shard)
+    try:
+        offset = None if is_packed(Path(shard.file)) else 0 if shard.begin == 0 else _first_offset(shard)
+    except OSError as error:
+        raise DamagedFileError(f"cannot be read: {error.strerror or error}") from None
     for block in read_blocks(shard):
         lines = split_lines(block, counts.lines + 1, offset)
         counts.lines += len(lines)
@@ -245,7 +263,7 @@ def _score_shards(
         processes, mp_context=get_context("spawn"), initializer=_begin_worker, initargs=(settings, os.getpid())
     ) as pool:
         waiting: dict[Future[ShardReport], Shard] = {
-            pool.submit(_work, shard, folder.part(shard.number)): shard for shard in shards
+            pool.submit(_work, shard, folder.part(shard.number), settings): shard for shard in shards
         }
         try:
             while waiting:
@@ -276,6 +294,8 @@ def _try_shard(run: Callable[[Shard], ShardReport], shard: Shard) -> ShardReport
         return run(shard)
     except OSError as error:
         return Problem(shard.file, 1, 1, f"its scores cannot be written: {error.strerror or error}")
+    except CorepathError as error:
+        return Problem(shard.file, 1, 1, f"cannot be scored: {error}")
     except BrokenProcessPool:
         return Problem(shard.file, 1, 1, "the process that scored it ended; it may have run out of memory")
 
@@ -285,7 +305,8 @@ _WORKER: dict[str, BatchScorer] = {}
 
 def _begin_worker(settings: Settings, parent: int) -> None:
     """Load tasks and rules in a new process, which ends if its parent does."""
-    _WORKER["scorer"] = settings.make_scorer()
+    with suppress(CorepathError):  # its shards say what is wrong
+        _WORKER["scorer"] = settings.make_scorer()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     gc.freeze()
 
@@ -296,9 +317,9 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _work(shard: Shard, part: Path) -> ShardReport:
+def _work(shard: Shard, part: Path, settings: Settings) -> ShardReport:
     with _no_garbage():
-        return score_shard(shard, part, _WORKER["scorer"])
+        return score_shard(shard, part, _WORKER.get("scorer") or settings.make_scorer())
 
 
 @dataclass
@@ -317,15 +338,24 @@ class _Meter:
         self.progress(self.episodes, self.done, self.total)
 
 
+def _report_finished(found: FinishedScores, shards: int) -> BatchReport:
+    bad = found.count_bad()
+    return BatchReport(shards, shards, found.rows - bad, bad, damaged=found.is_damaged)
+
+
 def _sum_up(report: BatchReport, shards: Sequence[Shard], reports: dict[int, ShardReport]) -> None:
     """Add up the reports of all shards. Lines are counted from the beginning of their file."""
     before: dict[str, int] = {}
+    with_spans = any(shard.spans for shard in shards)  # an empty file may be one of spans, of which none came
+    seen = {} if with_spans else dict.fromkeys(shard.file for shard in shards)
     for shard in shards:
         found = reports.get(shard.number)
         if found is None:
             continue
-        first = before.get(shard.file, 0)
+        first = before.get(shard.file, 0) if shard.begin else 0  # a file may be named twice
         before[shard.file] = first + found.lines
+        if found.episodes or found.bad or found.damage is not None:
+            seen.pop(shard.file, None)
         report.episodes += found.episodes
         report.bad += found.bad
         report.damaged += found.damage is not None
@@ -333,13 +363,20 @@ def _sum_up(report: BatchReport, shards: Sequence[Shard], reports: dict[int, Sha
         report.problems += [Problem(file, first + line, column, text) for file, line, column, text in found.problems]
         if found.damage is not None:
             report.problems.append(Problem(shard.file, before[shard.file] + 1, 1, found.damage))
+    if not report.failed:
+        report.empty = len(seen)
+        report.problems += [Problem(file, 1, 1, "no episodes in this file") for file in seen]
 
 
-def _hash_files(place: Path) -> str | None:
-    """Return a hash of a file, or of all files in a folder. A world has none: its code is not part of the input."""
+def _hash_files(name: str) -> str | None:
+    """Return a hash of the files that may hold the tasks or rules with this name.
+
+    A world has none: its code is not part of the input.
+    """
+    place = Path(name.partition("::")[0])
     if not place.exists():
         return None
-    files = sorted(one for one in place.rglob("*") if one.is_file()) if place.is_dir() else [place]
+    files = sorted(map(Path, find_files(place, *TASK_ENDINGS, ".py"))) if place.is_dir() else [place]
     digest = blake2b(digest_size=16)
     for file in files:
         digest.update(str(file.relative_to(place) if place.is_dir() else file.name).encode())

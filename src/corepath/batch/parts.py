@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +31,8 @@ _REPORT: Final = b"corepath"
 _EMPTY: Final = pa.RecordBatch.from_pylist([], schema=SCORES)
 _WRITING: Final = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 _READING: Final = pa.ipc.IpcReadOptions(use_threads=False)
-_PLAN: Final = "plan.json"
+_PLAN: Final = "plan"
+"""The file that says what the batch is about. Its name has no ending, since a folder's JSON files may be tasks."""
 
 
 @dataclass(frozen=True)
@@ -55,19 +57,40 @@ class PartsFolder:
     def __init__(self, out: Path) -> None:
         self.out = out
         self.path = out.with_name(out.name + PARTS)
+        self._lock: int | None = None
 
     def begin(self, plan: Mapping[str, Any], *, resume: bool) -> None:
-        """Make the folder, or go on in it. Raises `CorepathError` if another batch is there."""
-        if self.path.exists() and not resume:
+        """Make the folder, or go on in it. Raises `CorepathError` if another batch or another process is there."""
+        is_there = self.path.exists()
+        self.path.mkdir(exist_ok=True)
+        self._take()
+        if self.out.exists() and not resume:  # another process may just have finished it
+            if not is_there:
+                self.delete()
+            raise CorepathError(f"{self.out} is already there; choose another name, or delete it")
+        if is_there and not resume:
             raise CorepathError(f"{self.path} has an unfinished batch; go on with --resume, or delete it")
-        if self.path.exists():
+        if is_there:
             known = self._read_plan()
             if known is not None and known != json.loads(json.dumps(plan)):
                 raise CorepathError(f"{self.path} is of another batch: {_name_difference(known, plan)} changed")
             for left in self.path.glob("*.tmp"):
                 left.unlink(missing_ok=True)
-        self.path.mkdir(parents=True, exist_ok=True)
         _write_whole(self.path / _PLAN, lambda file: file.write_text(json.dumps(plan, indent=1)))
+
+    def _take(self) -> None:
+        """Lock the folder as long as this process writes there. The lock ends with the process."""
+        self._lock = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise CorepathError(f"another process is writing {self.out}; wait for it, or choose another name") from None
+
+    def release(self) -> None:
+        """Let other processes write here."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def _read_plan(self) -> Any:
         try:
@@ -124,6 +147,8 @@ class JoinedScores:
     def take_batches(self, shard: Shard, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches of a shard, and add them on the way if it is the next one."""
         self._is_there = shard.number == self._next
+        if self._is_there:
+            self._begin(shard)
         for batch in batches:
             if self._is_there:
                 self._add(shard, batch)
@@ -134,10 +159,16 @@ class JoinedScores:
         while self._next < len(self._shards) and self._next in reports:
             shard = self._shards[self._next]
             if not self._is_there:
+                self._begin(shard)
                 for batch in self._folder.read_part(shard.number):
                     self._add(shard, batch)
             self._lines[shard.file] = self._lines.get(shard.file, 0) + reports[self._next].lines
             self._next, self._is_there = self._next + 1, False
+
+    def _begin(self, shard: Shard) -> None:
+        """Count lines anew where a file begins, which may be named twice."""
+        if shard.begin == 0:
+            self._lines[shard.file] = 0
 
     def _add(self, shard: Shard, batch: pa.RecordBatch) -> None:
         """Add rows. Their lines are counted from the beginning of their file."""
@@ -166,6 +197,41 @@ class JoinedScores:
         with suppress(OSError):
             self._writer.close()
         self._file.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class FinishedScores:
+    """A file of scores that is whole."""
+
+    path: Path
+    rows: int
+    is_damaged: bool
+    """Whether part of the input could not be read."""
+
+    @classmethod
+    def open(cls, path: Path, plan: Mapping[str, Any], files: Iterable[Path]) -> FinishedScores:
+        """Open the scores of a batch. Raises `CorepathError` if it was another batch, or if there are no scores."""
+        try:
+            metadata = pq.read_metadata(path)
+            known = json.loads((metadata.metadata or {})[b"corepath.plan"])
+            is_damaged = json.loads(metadata.metadata[b"corepath.damaged"])
+        except (OSError, pa.ArrowException, KeyError, ValueError):
+            raise CorepathError(
+                f"{path} is no file of scores by this command; choose another name, or delete it"
+            ) from None
+        changed = _name_difference(known, plan)
+        written = path.stat().st_mtime_ns
+        if not changed and any(file.stat().st_mtime_ns > written for file in files):
+            changed = "input"
+        if changed:
+            raise CorepathError(f"{path} is of another batch: {changed} changed; choose another name, or delete it")
+        return cls(path, metadata.num_rows, is_damaged)
+
+    def count_bad(self) -> int:
+        """Count the rows with a problem."""
+        with pq.ParquetFile(self.path, pre_buffer=False) as file:
+            batches = file.iter_batches(ROW_GROUP, columns=["problem"], use_threads=False)
+            return sum(len(batch) - batch.column(0).null_count for batch in batches)
 
 
 def write_part(file: Path, batches: Iterable[pa.RecordBatch], report: Any) -> ShardReport:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 from corepath.errors import CorepathError, InputError, no_such_file
-from corepath.importers.compressed import open_bytes
+from corepath.importers.compressed import is_packed, open_bytes
 from corepath.values import parse_json
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ ROWS: Final = 50_000
 NUMBERED: Final = ("calls.", "task", "fingerprint", "scoring")
 """The columns of Parquet that are read as numbers of distinct texts, by how their names begin."""
 T = TypeVar("T")
-ENDINGS: Final = (".parquet", ".gz", ".zst")
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def _split(file: Path) -> Iterator[tuple[int, int, int]]:
     size = file.stat().st_size
     if file.suffix == ".parquet":
         yield from _split_parquet(file, size)
-    elif file.suffix in ENDINGS:
+    elif is_packed(file):
         yield 0, 0, size
     else:
         for begin in range(0, max(size, 1), SHARD_BYTES):
@@ -151,7 +150,7 @@ def read_blocks(shard: Shard) -> Iterator[bytes]:
     """
     try:
         with open_bytes(Path(shard.file)) as stream:
-            if shard.file.endswith(ENDINGS):
+            if is_packed(Path(shard.file)):
                 yield from _unpacked_blocks(stream)
             else:
                 yield from _blocks_between(stream, shard.begin, shard.end)

@@ -151,7 +151,13 @@ class _Chooser:
 
 
 def _score(entry: Entry, rules: tuple[Rule, ...]) -> Score | RuleScore:
-    """Score an episode on its task, with rules beside it, or by the rules alone if it has no task."""
+    """Score an episode on its task, with rules beside it, or by the rules alone if it has no task.
+
+    Without `rules`, these are the rules by which the episode was scored.
+    """
+    rules = rules or entry.rules
+    if entry.lost is not None:
+        raise CorepathError(entry.lost)
     try:
         task = entry.task
     except CorepathError:

@@ -15,7 +15,7 @@ from corepath.authoring.learning.narrow import Doubt, find_doubts
 from corepath.authoring.learning.version import Version
 from corepath.authoring.learning.widen import widen
 from corepath.cli.options import require_paths
-from corepath.cli.printing import fail, print_text, safe_lines, say, usage_error
+from corepath.cli.printing import ask, fail, print_text, safe_lines, say, usage_error
 from corepath.cli.recorded_runs import RunReader
 from corepath.episode import Episode
 from corepath.errors import InputError, TaskError, count, no_such_file
@@ -191,7 +191,8 @@ def _choose(most: int) -> int:
         say("nothing is written; answer at a terminal, or take the first suggestion with --yes")
         return 0
     while True:
-        number = int(typer.prompt("Number, or 0 for none", type=int, default=0))
+        with ask():
+            number = int(typer.prompt("Number, or 0 for none", type=int, default=0))
         if 0 <= number <= most:
             return number
         say(f"a number from 0 to {most}")
@@ -204,7 +205,9 @@ def _write(session: _Session, out_file: Path | None, *, yes: bool) -> None:
         if not sys.stdin.isatty() or session.as_json:
             say(f"nothing is written; write {place} with --yes, or another file with --out")
             return
-        if not typer.confirm(f"Write {place}?"):
+        with ask():
+            agreed = typer.confirm(f"Write {place}?")
+        if not agreed:
             return
     place.write_bytes(session.document.source.encode())
     say(f"{place} is written")

@@ -15,7 +15,7 @@ from corepath.authoring.learning.simulation import judge_by_world
 from corepath.authoring.tools import describe_tools
 from corepath.automaton.alphabet import Refused
 from corepath.cli.options import find_sources
-from corepath.cli.printing import say, usage_error
+from corepath.cli.printing import ask, say, usage_error
 from corepath.cli.recorded_runs import RunReader
 from corepath.episode import Episode, reward_of
 from corepath.errors import TaskError, count
@@ -143,7 +143,8 @@ def _ask(question: Question) -> list[bool | None]:
     if question.is_one_choice:
         few, many = question.paths
         say(f"  no leaves {count(few, 'golden path')}, yes {count(many, 'golden path')}")
-    agreed = typer.confirm("Is that right as well?", default=question.default, err=True)
+    with ask():
+        agreed = typer.confirm("Is that right as well?", default=question.default, err=True)
     return [agreed, *[agreed if question.is_one_choice else None] * (len(question.examples) - 1)]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from textwrap import TextWrapper
 from typing import Literal, NoReturn
 
@@ -110,6 +111,17 @@ def print_damage(lines: Iterable[EpisodeLine], what: str) -> set[int]:
 def say(text: str) -> None:
     """Print a message for the user on one line of standard error."""
     err.print(Text(visible(_LINE_BREAK.sub(" ", text.rstrip()))), soft_wrap=True)
+
+
+@contextmanager
+def ask() -> Iterator[None]:
+    """Ask the user something inside the `with` block. Exit with code 130 at Ctrl-C, and at the end of the input."""
+    try:
+        yield
+    except typer.Abort:
+        say("")
+        say("stopped at a question; nothing is written")
+        raise typer.Exit(130) from None
 
 
 def usage_error(message: str) -> NoReturn:

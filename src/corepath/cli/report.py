@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import tempfile
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
@@ -23,7 +25,7 @@ from corepath.cli.options import (
 from corepath.cli.printing import fail, print_scores, say, usage_error
 from corepath.cli.progress import show_status
 from corepath.cli.results import finish, load
-from corepath.errors import OptionError, TaskError, install
+from corepath.errors import CorepathError, OptionError, TaskError, install
 from corepath.report.choice import MOST_SHOWN, choose_episodes
 from corepath.report.results import Results
 from corepath.report.summary_table import MORE_COLUMNS, PAPER_COLUMNS, Means
@@ -97,12 +99,21 @@ def report_command(
     folder = out_folder or _default_folder(runs[0])
     if folder.exists() and not folder.is_dir():
         usage_error(f"{folder} is a file; give a folder with --out")
-    with show_status("writing the report"):
+    with show_status("writing the report"), _stop_at_changed_files():
         path = write_report(results, folder, choose_episodes(results, episodes))
         pdfs = write_figures(results, folder)
     if pdfs is None:
         say(f"figures as PDF need one more package: {install('figures')}")
     finish(results, f"report: {path}")
+
+
+@contextmanager
+def _stop_at_changed_files() -> Iterator[None]:
+    """Exit with code 1 if an episode cannot be read again, since its file was changed after it was scored."""
+    try:
+        yield
+    except CorepathError as error:
+        fail(f"{error}; no page was written")
 
 
 def _default_folder(first: Path) -> Path:
@@ -141,7 +152,7 @@ def view_command(
     if results.problems and not results.results:
         fail("no episode could be read, so there is no page")
     path = Path(tempfile.mkdtemp(prefix="corepath-")) / "report.html"
-    with show_status("writing the page"):
+    with show_status("writing the page"), _stop_at_changed_files():
         path.write_text(page(results, choose_episodes(results, episodes)), encoding="utf-8")
     if not webbrowser.open(path.as_uri()):
         say("no browser could be opened here; open the page yourself")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from corepath.cli.options import MISSING_EXTRA
+from corepath.cli.options import MISSING_EXTRA, require_episodes
 from corepath.cli.printing import print_problems, say, usage_error
 from corepath.cli.progress import ByteProgress
 from corepath.errors import CorepathError, InputError, count, install
@@ -32,6 +32,9 @@ def score_to_file(
         if value is not None:
             usage_error(f"{name} is not for --out; read the file it writes with corepath table, report or fix")
     _check_out(out, resume=resume)
+    if Path("-") in places:
+        usage_error("--out reads files, several parts of them at once; write standard input into a file first")
+    require_episodes(places)
     try:
         from corepath.batch.files import Settings, score_files  # noqa: PLC0415  # needs an extra
     except ModuleNotFoundError as error:
@@ -89,12 +92,12 @@ def _print_report(report: BatchReport, out: Path, *, as_json: bool) -> None:
         )
         say(f"{count(report.episodes, 'episode')} scored{rate}; {report.ordinary:,} of them one by one")
         if report.skipped:
-            say(f"{report.skipped:,} of {count(report.shards, 'shard')} were already there")
+            say(f"{report.skipped:,} of {count(report.shards, 'shard')} already there")
     if report.bad:
         say(f"{count(report.bad, 'bad line')}; the column problem says what is wrong with each")
     if report.damaged:
         say(f"{count(report.damaged, 'part')} of the input could not be read to the end, and what follows has no row")
     if report.failed:
         say(f"{count(len(report.failed), 'shard')} missing, so {out} is not written; go on with --resume")
-    if report.bad or report.damaged or report.failed or not report.episodes:
+    if report.bad or report.damaged or report.empty or report.failed or not report.episodes:
         raise typer.Exit(1)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache
+from io import BufferedReader
 from pathlib import Path
 from sys import intern
 from typing import IO, Any, Final
@@ -44,9 +45,20 @@ def read_episodes(path: str | Path, stream: IO[bytes] | None = None) -> Iterator
     """Yield the parsed lines of an episode file. If `stream` is not None, read from `stream` instead of `path`."""
     try:
         with Path(path).open("rb") if stream is None else nullcontext(stream) as lines:
+            start = lines.peek(4) if isinstance(lines, BufferedReader) else b""
+            if packed := next((what for begin, what in _PACKED.items() if start.startswith(begin)), None):
+                message = f"{packed}, not JSON lines; unpack it, or score it into a file with corepath score --out"
+                yield EpisodeLine(1, None, Problem(str(path), 1, 1, message))
+                return
             yield from _parse_lines(str(path), lines)
     except OSError as error:
         yield EpisodeLine(1, None, Problem(str(path), 1, 1, f"cannot be read: {error.strerror}"))
+
+
+_PACKED: Final = {
+    b"\x1f\x8b": "compressed with gzip", b"\x28\xb5\x2f\xfd": "compressed with Zstandard", b"PAR1": "a Parquet file",
+}  # fmt: skip
+"""What a file is that begins so."""
 
 
 def load_episodes(path: str | Path) -> list[Episode]:

@@ -44,7 +44,7 @@ def list_task_files(paths: Iterable[str | Path]) -> list[str]:
             inside = list(find_files(path, *TASK_ENDINGS))
             files |= dict(zip(_resolve(inside), inside, strict=True))
             if not inside:
-                problems.append(Problem(str(path), 1, 1, "no task files here; they end in .yaml, .yml or .json"))
+                problems.append(Problem(str(path), 1, 1, _why_none(path)))
         elif path.exists():
             files[os.path.realpath(path)] = str(path)
         else:
@@ -52,6 +52,12 @@ def list_task_files(paths: Iterable[str | Path]) -> list[str]:
     if problems:
         raise InputError(problems)
     return list(files.values())
+
+
+def _why_none(folder: Path) -> str:
+    if (folder / _EPISODES).is_file():
+        return f"no tasks are looked for here, as {_EPISODES} makes it the folder of a run; name the task files"
+    return "no task files here; they end in .yaml, .yml or .json"
 
 
 def _resolve(files: Iterable[str]) -> Iterator[str]:

@@ -21,6 +21,8 @@ _DEEPEST: Final = 1
 _OPERATOR: Final = re.compile(r" (>>|&|\|) ")
 _UNPRINTABLE: Final = re.compile(r"[^ -~]")
 _OTHER_BREAKS: Final = re.compile("[\r\x85\u2028\u2029\ufeff]")
+_HIDDEN: Final = re.compile("[\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f]")
+"""Characters that YAML allows as they are, but that are not seen or turn the text around."""
 
 
 def as_json(*tasks: Task) -> str:
@@ -186,7 +188,8 @@ def _quote(value: Any) -> Any:
 def _dump(data: dict[str, Any]) -> str:
     import yaml  # noqa: PLC0415  # importing the package stays light
 
-    return yaml.dump(data, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=10**9)
+    text = yaml.dump(data, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=10**9)
+    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 @cache
@@ -204,8 +207,8 @@ def _dumper() -> type[yaml.SafeDumper]:
 
 def _represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = "'" if isinstance(text, _Quoted) else "|" if "\n" in text else None
-    if _OTHER_BREAKS.search(text):
-        style = '"'  # double quotes escape these line breaks
+    if _OTHER_BREAKS.search(text) or _HIDDEN.search(text):
+        style = '"'  # in double quotes these characters can be escaped
     return dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style=style)
 
 

@@ -155,6 +155,8 @@ def _record_problem(error: Any) -> str:
         what = " with 'tool' and 'arguments'" if error["type"] == "model_type" else ""
         return f"'{where}': {describe_mismatch(error).replace('a mapping', f'an object{what}')}"
     other = next((one for one in _OTHER_NAMES.get(name, ()) if one in given), None)
+    if name == "calls" and other is not None and not isinstance(given[other], list):
+        other = None
     if other is not None and not (name == "tool" and isinstance(given[other], dict)):
         return f"'{where}' is missing; it is called '{other}' here, write '{name}'"
     if other is not None:

@@ -14,13 +14,21 @@ from corepath.errors import InputError, Problem, install
 
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_SKIPPED: Final = tuple(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))
+"""How frames of Zstandard begin that hold no data. Programs that pack in parallel write them first."""
 _CHUNK: Final = 2048
 """How many bytes of Zstandard are unpacked at a time. Few bytes can become many."""
 
 
 def is_compressed(start: bytes) -> bool:
     """Return True if a file that begins with `start` is compressed with gzip or Zstandard."""
-    return start.startswith((_GZIP, _ZSTD))
+    return start.startswith((_GZIP, _ZSTD, *_SKIPPED))
+
+
+def is_packed(file: Path) -> bool:
+    """Return True if the content of a file is compressed with gzip or Zstandard, whatever its name is."""
+    with file.open("rb") as start:
+        return is_compressed(start.read(len(_ZSTD)))
 
 
 def open_bytes(file: Path) -> io.BufferedReader[Any]:
@@ -32,7 +40,7 @@ def open_bytes(file: Path) -> io.BufferedReader[Any]:
     start = read.peek(len(_ZSTD))
     if start.startswith(_GZIP):
         return io.BufferedReader(_Unpacked(gzip.GzipFile(fileobj=read), read, "gzip", (EOFError, zlib.error, OSError)))
-    if start.startswith(_ZSTD):
+    if start.startswith((_ZSTD, *_SKIPPED)):
         try:
             zstandard = import_module("zstandard")
         except ImportError:

@@ -30,12 +30,13 @@ def read_lines(
     """Yield what is in a file line by line, and a `Problem` for each line that is not JSON.
 
     `read_value` gets the file's name, the line's number and its value. A very long line is passed to `read_in_parts`
-    as text, and so is the whole file if its first line is not JSON. `special` is another function for very long lines
-    that begin in a certain way, and the function that recognises them.
+    as text, and so is the whole file if its first line is not JSON, unless only that line is spoilt. `special` is
+    another function for very long lines that begin in a certain way, and the function that recognises them.
     """
     number, started = 0, False
-    while line := _read_line(read):
-        number += 1
+    held: bytes | OSError = b""
+    while line := held or _read_line(read):
+        number, held = number + 1, b""
         if isinstance(line, OSError):
             yield Problem(name, number, 1, f"cannot be read: {line.strerror}")
             return
@@ -47,7 +48,11 @@ def read_lines(
             rest = _LineReader(read, line)
             yield from _choose(line, read_in_parts, special)(name, _Decoder(rest.read), number)
             rest.skip()
-        elif isinstance(value, ValueError) and not started and read.peek(1):
+        elif isinstance(value, ValueError) and not started and not _is_spoilt(line, held := _read_line(read)):
+            if not held:
+                yield Problem(name, number, 1, f"not JSON: {describe_json_error(value)}")
+                return
+            line += held
             yield from read_in_parts(name, _Decoder(_Rest(read, line).read), number)
             return
         elif isinstance(value, ValueError):
@@ -55,6 +60,14 @@ def read_lines(
         else:
             yield from read_value(name, number, value)
         started = True
+
+
+def _is_spoilt(first: bytes, second: bytes | OSError) -> bool:
+    """Whether a first line that is not JSON is no part of a longer text, as the second line is an object by itself."""
+    if isinstance(second, OSError):
+        return True
+    goes_on = first.rstrip().endswith((b"[", b"{", b",", b":", codecs.BOM_UTF8))
+    return not goes_on and second.startswith(b"{") and not isinstance(_parse(second), ValueError)
 
 
 def _choose(line: bytes, usual: _ReadInParts[_Read], special: _Special[_Read] | None) -> _ReadInParts[_Read]:

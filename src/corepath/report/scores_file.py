@@ -70,19 +70,22 @@ def read_scored(path: Path, tasks: Tasks) -> Iterator[Entry | Problem]:
         for row in rows:
             reader.add([row])
             yield from reader.problems
-            yield from (_entry_of(result, reader.tasks) for result in reader.found)
+            place = row["file"] or str(path), row["line"] or 1
+            yield from (_entry_of(result, reader.tasks, *place) for result in reader.found)
             reader.problems.clear()
             reader.found.clear()
 
 
-def _entry_of(result: Result, tasks: Tasks) -> Entry | Problem:
+def _entry_of(result: Result, tasks: Tasks, file: str, line: int) -> Entry:
+    if result.stored is None:
+        return Entry(result.record, file, line, tasks.of, lost=result.find(result.record.task)[1])
     try:
         episode, scoring = result.unscored
     except CorepathError as error:
-        return Problem(result.place, 1, 1, str(error))
-    place = result.stored.file.path if result.stored is not None else Path(result.place)
+        return Entry(result.record, file, line, tasks.of, lost=str(error))
     line = result.stored.line if isinstance(result.stored, StoredRow) else 1
-    return Entry(replace(episode, scoring=scoring.recorded), str(place), line, tasks.of, scoring)
+    recorded = replace(episode, scoring=scoring.recorded)
+    return Entry(recorded, str(result.stored.file.path), line, tasks.of, scoring, rules=result.rules)
 
 
 def _read_rows(path: Path, tasks: Tasks) -> Iterator[tuple[_Reader, list[dict[str, Any]]]]:
@@ -155,19 +158,20 @@ class _Reader:
                 continue
             self.scorings.add(_scoring_of(row["profile"], row.get("options")))
             self.count += 1
-            stored = self._find_stored(row)
+            record = _record_of(row)
+            stored = self._find_stored(row, record)
             find = self._finder(row) if stored is not None else _not_at_hand(row["file"])
-            self.found.append(Result(_record_of(row), find, self.rules if stored else (), stored))
+            self.found.append(Result(record, find, self.rules if stored else (), stored))
 
-    def _find_stored(self, row: Mapping[str, Any]) -> StoredRow | None:
+    def _find_stored(self, row: Mapping[str, Any], record: Episode) -> StoredRow | None:
         """Return where the episode of a row is stored, or None if it is not at hand."""
         if row.get("episode"):
-            return StoredRow(self._file(str(self.path), row, by_line=True), self.rows, self.count, self.rows)
+            return StoredRow(self._file(str(self.path), row, by_line=True), self.rows, self.count, self.rows, record)
         name, by_line = row["file"], row["offset"] is None
         if name is None or row["line"] is None or not _exists(name):
             return None
         place = row["line"] if by_line else row["offset"]
-        return StoredRow(self._file(name, row, by_line=by_line), place, self.count, row["line"])
+        return StoredRow(self._file(name, row, by_line=by_line), place, self.count, row["line"], record)
 
     def results(self) -> Results:
         """Return all results. Raises `CorepathError` if the episodes were scored in different ways."""
@@ -235,30 +239,45 @@ class _FindTask:
 class StoredRow:
     """Where the episode of a row is stored: at an offset or, in a packed file, at a line of its own file.
 
-    `number` counts the episodes of the file of scores from 1.
+    `number` counts the episodes of the file of scores from 1. `record` is what the row says about the episode.
     """
 
     file: EpisodeFile
     offset: int
     number: int
     line: int
+    record: Episode
     _content: int | None = None
 
     @property
     def content(self) -> int:
         """A hash of what the agent did and was told. The episode is read for it once."""
         if self._content is None:
-            self._content = content_hash(self.file.read_unscored(self.offset))
+            self._content = content_hash(self._read())
         return self._content
 
     def read(self) -> Episode:
         """Read the whole episode, and score it."""
+        self._read()
         return self.file.read(self.offset)
 
     def read_unscored(self) -> tuple[Episode, Scoring]:
         """Read the whole episode as it is recorded, and return it with the options by which it is scored."""
-        episode = self.file.read_unscored(self.offset)
+        episode = self._read()
         return episode, self.file.scoring(episode)
+
+    def _read(self) -> Episode:
+        """Read the episode as it is recorded. Raises `CorepathError` if it is another one than was scored."""
+        episode = self.file.read_unscored(self.offset)
+        length = self.record.scores.get("length", len(episode.calls))
+        if _storable(episode.task) != self.record.task or len(episode.calls) != length:
+            raise CorepathError(f"{self.file.path}:{self.line}: another episode than was scored; the file was changed")
+        return episode
+
+
+def _storable(text: str) -> str:
+    """Return a text as scores have it: half a surrogate pair is escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class RowFile(EpisodeFile):

@@ -11,6 +11,7 @@ from corepath.episode import Episode
 from corepath.errors import Problem, TaskError
 from corepath.files.episodes import read_episodes
 from corepath.files.lookup import Tasks
+from corepath.rules.rule import Rule
 from corepath.runs.folder import EPISODES, RunFolder
 from corepath.runs.plan import Plan
 from corepath.runs.tasks import RunTasks
@@ -22,7 +23,8 @@ from corepath.task import Task
 class Entry:
     """An episode with its file, its line number (from 1), and a function that finds its task.
 
-    `usual` holds the scoring options to use if the episode's record has none.
+    `usual` holds the scoring options to use if the episode's record has none. If the episode is known by its scores
+    only, `lost` says why its calls are not at hand. `rules` are those by which it was scored.
     """
 
     episode: Episode
@@ -30,6 +32,8 @@ class Entry:
     line: int
     find: Callable[[Episode], Task]
     usual: Scoring = PAPER
+    lost: str | None = None
+    rules: tuple[Rule, ...] = ()
 
     @property
     def task(self) -> Task:
