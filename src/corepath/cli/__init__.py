@@ -14,6 +14,7 @@ from corepath import __version__
 from corepath.cli.parser_check import refuse_broken_parser
 from corepath.cli.printing import print_problems, say
 from corepath.errors import InputError
+from corepath.garbage import rare_garbage_collection
 
 _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "score": ("score",),
@@ -60,7 +61,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     refuse_broken_parser()
     try:
-        make_app(sys.argv[1] if len(sys.argv) > 1 else None)()
+        with rare_garbage_collection():
+            make_app(sys.argv[1] if len(sys.argv) > 1 else None)()
     except InputError as error:
         print_problems(error.problems)
         sys.exit(1)

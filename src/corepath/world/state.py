@@ -24,15 +24,19 @@ def copy_state(state: Any) -> Any:
     kind = type(state)
     if kind in _SCALARS:
         return state
-    if kind is dict:
-        return {name: value if type(value) in _SCALARS else copy_state(value) for name, value in state.items()}
     if kind is list:
         return [value if type(value) in _SCALARS else copy_state(value) for value in state]
     if kind is tuple:
-        return tuple(copy_state(value) for value in state)
-    made = object.__new__(kind)
-    fields = vars(state).items()
-    made.__dict__.update({name: value if type(value) in _SCALARS else copy_state(value) for name, value in fields})
+        return tuple(map(copy_state, state))
+    if kind is dict:
+        made = items = state.copy()
+    else:
+        made = object.__new__(kind)
+        items = vars(made)
+        items.update(vars(state))
+    for name, value in items.items():
+        if type(value) not in _SCALARS:
+            items[name] = copy_state(value)
     return made
 
 
