@@ -5,8 +5,8 @@ a single pair that the runs have by chance makes a straight order crooked. Its p
 the one with the least evidence first, and what is left is the order that is told with its evidence in the fewest words.
 
 The evidence for a pair is how much less likely the runs are without it, in nats. It is the mean for two kinds of runs:
-those that choose among all orders alike, and those that choose among the steps that are due, again and again. Late
-steps are rarely seen early in the first kind, and early steps rarely late in the second one.
+those that choose among all orders alike, and those that choose among the steps that are due, again and again. In the second kind, a step that is due early rarely comes late, so that its coming
+before late steps says little.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ def loosen(log: Log) -> list[Looser]:
 
 @lru_cache(maxsize=256)
 def _loosen(runs: tuple[tuple[Run, int], ...], pairs: tuple[tuple[int, int], ...]) -> list[Looser]:
-    """Do it, and remember it, since each question learns from the same runs again."""
+    """Return the orders for runs and the pairs that they have in one order.
+
+    They are remembered, since each question learns from the same runs again.
+    """
     log, here = Log(dict(runs)), dict(pairs)
     first = _likelihood(log, here)
     found = [_measure(log, here, 0.0)]
