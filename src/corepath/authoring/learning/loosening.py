@@ -5,8 +5,8 @@ a single pair that the runs have by chance makes a straight order crooked. Its p
 the one with the least evidence first, and what is left is the order that is told with its evidence in the fewest words.
 
 The evidence for a pair is how much less likely the runs are without it, in nats. It is the mean for two kinds of runs:
-those that choose among all orders alike, and those that choose among the steps that are due, again and again. In the second kind, a step that is due early rarely comes late, so that its coming
-before late steps says little.
+those that choose among all orders alike, and those that choose among the steps that are due, again and again. In the
+second kind, a step that is due early rarely comes late, so that its coming before late steps says little.
 """
 
 from __future__ import annotations
