@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from corepath import Episode, Task, tool
 from corepath.authoring.learning.arrangement import Arrangement
 from corepath.authoring.learning.learn import accepts
 from corepath.authoring.learning.log import Run
+from corepath.authoring.learning.occurrences import find_numbering
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.condensation import trace_calls
 from corepath.automaton.step import Kind, Position, begin, step
@@ -57,16 +57,9 @@ class Truth:
     @cached_property
     def events(self) -> tuple[list[Run], list[int]]:
         """The paths as events, and which symbol each event is an occurrence of."""
-        numbers: dict[tuple[int, int], int] = {}
-        runs = []
-        for path in self.paths:
-            times: Counter[int] = Counter()
-            run = []
-            for symbol in path:
-                run.append(numbers.setdefault((symbol, times[symbol]), len(numbers)))
-                times[symbol] += 1
-            runs.append(tuple(run))
-        return runs, [symbol for symbol, _ in numbers]
+        numbering = find_numbering(self.paths)
+        runs = [numbering.number(path) for path in self.paths]
+        return runs, numbering.steps
 
     @cached_property
     def calls(self) -> dict[int, Call]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, permutations, product
+from itertools import combinations, pairwise, permutations, product
+from math import factorial, log, prod
 from random import Random
 
 import pytest
@@ -14,7 +15,10 @@ from hypothesis import strategies as st
 from corepath import Task, tool
 from corepath.authoring.learning.arrangement import Arrangement, Form, in_sequence, join, leaf, optional
 from corepath.authoring.learning.forks import Forks
+from corepath.authoring.learning.likelihood import evidence
 from corepath.authoring.learning.log import Log, Run, components
+from corepath.authoring.learning.loosening import loosen
+from corepath.authoring.learning.occurrences import find_numbering, numbering_of
 from corepath.authoring.learning.orders import learn_orders
 from corepath.authoring.learning.partial_order import as_alternatives, as_series_parallel, count_orders, drop_weak_pairs
 from corepath.authoring.learning.required_reads import Choices, Place, list_choices, settle
@@ -113,6 +117,16 @@ def test_an_arrangement_contains_its_orders_and_no_others(arrangement: Arrangeme
     others = (tuple(random.sample(events, random.randint(0, len(events)))) for _ in range(100))
     assert all((run in arrangement) == (run in orders) for run in others)
     assert (*next(iter(orders)), 99) not in arrangement
+
+
+@given(any_arrangement)
+def test_what_may_follow_an_event_are_the_rests_of_the_orders_that_begin_with_it(arrangement: Arrangement) -> None:
+    orders = list_orders(arrangement)
+    assume(len(orders) <= MOST_ORDERS)
+    assert arrangement.first == {run[0] for run in orders if run}
+    for event in arrangement.events:
+        rest = arrangement.after(event)
+        assert (set() if rest is None else list_orders(rest)) == {run[1:] for run in orders if run[:1] == (event,)}
 
 
 @given(arrangements(*Form.__members__.values(), most_events=4).filter(lambda found: Form.EVENT is not found.form))
@@ -286,6 +300,40 @@ def test_without_weak_pairs_there_are_more_orders(runs: list[Run]) -> None:
         assert list_orders(found) > _extensions(_pairs(runs), range(5))
 
 
+@given(full_runs)
+def test_looser_orders_have_all_orders_of_the_runs(runs: list[Run]) -> None:
+    looser = [one.found for one in loosen(Log.of(runs)) if one.found is not None]
+    languages = [list_orders(found) for found in looser]
+    assert languages[0] == _extensions(_pairs(runs), range(5))
+    assert all(fewer < more for fewer, more in pairwise(languages))
+
+
+def test_a_pair_that_runs_have_by_chance_is_given_up_if_it_makes_the_order_crooked() -> None:
+    two = join(Form.ANY_ORDER, [in_sequence((0, 1, 2)), in_sequence((3, 4, 5))])
+    by_chance = [run for run in sorted(list_orders(two)) if run.index(0) < run.index(5)]
+    assert len(by_chance) == two.count - 1
+    assert list_orders(learn_orders(by_chance)) == list_orders(two)
+
+
+def test_a_crooked_order_stays_if_there_is_much_evidence_for_it() -> None:
+    crooked = _extensions({(0, 2), (1, 2), (1, 3)}, range(4))
+    assert list_orders(learn_orders(sorted(crooked) * 8)) == crooked
+
+
+@given(arrangements(Form.SEQ, Form.ANY_ORDER, Form.ONE_BY_ONE, most_events=5), st.integers(0, 99))
+def test_evidence_is_the_mean_over_two_kinds_of_runs(arrangement: Arrangement, seed: int) -> None:
+    orders = sorted(list_orders(arrangement))
+    events = sorted(arrangement.events)
+    wide = join(Form.ANY_ORDER, map(leaf, events))
+    run = Random(seed).choice(orders)
+    steps = [{order[place] for order in orders if order[:place] == run[:place]} for place in range(len(events))]
+    evenly, stepwise = 1 / len(orders), prod(1 / len(due) for due in steps)
+    least = 1 / factorial(len(events))
+    assert evidence(Log.of([run]), arrangement, wide) == pytest.approx(
+        (log(evenly / least) + log(stepwise / least)) / 2
+    )
+
+
 @given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6))))
 def test_components_are_joined_by_links(links: set[tuple[int, int]]) -> None:
     both = links | {(other, one) for one, other in links}
@@ -371,3 +419,39 @@ def test_two_reads_are_settled_together() -> None:
     reads = {8: [(0, 0), (1, 0), (1, 3)], 9: [(0, 2), (1, 1), (1, 4)]}
     choices = {step: list_choices(places, 2) or {} for step, places in reads.items()}
     assert settle({0: [(0, 1), (1, 2)]}, choices) == {8: [(0, 0), (1, 0)], 9: [(0, 2), (1, 4)]}
+
+
+# occurrences
+
+
+def test_a_repeated_step_belongs_to_the_step_that_it_goes_with() -> None:
+    """One goes back (9) after each of three pages, which are opened in any order."""
+    paths = [tuple(step for page in pages for step in (page, 9)) for pages in permutations((1, 2, 3))]
+    numbering = find_numbering(paths)
+    runs = [numbering.number(path) for path in paths]
+    blocks = {run[place : place + 2] for run in runs for place in (0, 2, 4)}
+    assert len(blocks) == 3
+    learned = learn_orders(runs * 4)
+    assert learned.form is Form.ONE_BY_ONE
+    assert {tuple(numbering.steps[event] for event in run) for run in list_orders(learned)} == set(paths)
+
+
+def test_a_repeated_step_may_belong_to_the_step_after_it_and_others_may_come_between() -> None:
+    paths = [(7, 8, 1, 7, 2), (7, 1, 8, 7, 2), (8, 7, 2, 7, 1), (7, 2, 7, 8, 1)]
+    numbering = find_numbering(paths)
+    owned = [{step: run[path.index(step) - before] for step, before in ((1, 1), (2, 1))}
+             for path in [(7, 1, 7, 2), (7, 2, 7, 1)] for run in [numbering.number(path)]]  # fmt: skip
+    assert owned[0] == owned[1]
+    first, last = numbering.number(paths[0]), numbering.number(paths[2])
+    assert first[0] == last[3] == owned[0][1]
+    assert first[3] == last[1] == owned[0][2]
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=7).map(tuple), min_size=1, max_size=6))
+def test_events_are_the_same_steps_in_the_same_order_each_once(paths: list[Run]) -> None:
+    numbering = find_numbering(paths)
+    runs = [numbering.number(path) for path in paths]
+    assert all(len(set(run)) == len(run) for run in runs)
+    assert [tuple(numbering.steps[event] for event in run) for run in runs] == paths
+    again = numbering_of(runs, numbering.steps)
+    assert [again.number(path) for path in paths] == runs

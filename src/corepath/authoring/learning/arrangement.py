@@ -83,6 +83,42 @@ class Arrangement:
             return tuple(run) == tuple(event for piece in pieces for event in piece)
         return self.form is Form.ANY_ORDER or all(_is_unbroken(run, piece) for piece in pieces)
 
+    @cached_property
+    def first(self) -> frozenset[int]:
+        """The events that may come first."""
+        match self.form:
+            case Form.EVENT:
+                return self.events
+            case Form.SEQ:
+                found: frozenset[int] = frozenset()
+                for part in self.parts:
+                    found |= part.first
+                    if not part.is_optional:
+                        break
+                return found
+        return frozenset().union(*(part.first for part in self.parts))
+
+    def after(self, event: int) -> Arrangement | None:
+        """Return what may follow after an event came first, or None if it may not come first."""
+        if event not in self.first:
+            return None
+        match self.form:
+            case Form.EVENT:
+                return NOTHING
+            case Form.OPTIONAL | Form.CHOICE:
+                return join(Form.CHOICE, (rest for part in self.parts if (rest := part.after(event)) is not None))
+        place = next(place for place, part in enumerate(self.parts) if event in part.first)
+        rest = self.parts[place].after(event) or NOTHING
+        if self.form is Form.SEQ:
+            return join(Form.SEQ, (rest, *self.parts[place + 1 :]))
+        others = join(self.form, (*self.parts[:place], *self.parts[place + 1 :]))
+        return join(Form.ANY_ORDER if self.form is Form.ANY_ORDER else Form.SEQ, (rest, others))
+
+    @cached_property
+    def leaves(self) -> int:
+        """How many events it takes to write it: those of alternatives count in each."""
+        return 1 if self.form is Form.EVENT else sum(part.leaves for part in self.parts)
+
     def draw(self, random: Random) -> tuple[int, ...]:
         """Return one of the orders at random."""
         match self.form:
@@ -184,6 +220,10 @@ def _add(one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
 def _is_unbroken(run: Sequence[int], piece: Sequence[int]) -> bool:
     """Whether the events of a piece stand together in a run."""
     return not piece or tuple(run[run.index(piece[0]) :][: len(piece)]) == tuple(piece)
+
+
+NOTHING = Arrangement(Form.SEQ)
+"""The arrangement of no events."""
 
 
 def leaf(event: int) -> Arrangement:

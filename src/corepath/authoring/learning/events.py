@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from corepath.authoring.learning.log import Run
+from corepath.authoring.learning.occurrences import find_numbering
 from corepath.authoring.learning.required_reads import FEWEST_RUNS, list_choices, settle
 from corepath.authoring.learning.steps import Place, SeenStep
 
@@ -47,14 +47,8 @@ def _atevents(kept: Mapping[int, Sequence[Place]], number: int) -> Events:
     for one, places in kept.items():
         for at, place in places:
             by_run[at].append((place, one))
-    numbers: dict[tuple[int, int], int] = {}
-    runs: list[Run] = []
-    for found in by_run:
-        times: Counter[int] = Counter()
-        run: list[int] = []
-        for _, one in sorted(found):
-            run.append(numbers.setdefault((one, times[one]), len(numbers)))
-            times[one] += 1
-        runs.append(tuple(run))
+    paths = [[one for _, one in sorted(found)] for found in by_run]
+    numbering = find_numbering(paths)
+    runs = tuple(map(numbering.number, paths))
     standing = tuple(tuple([place for place, _ in sorted(found)]) for found in by_run)
-    return Events(tuple(runs), tuple(one for one, _ in numbers), standing)
+    return Events(runs, tuple(numbering.steps), standing)

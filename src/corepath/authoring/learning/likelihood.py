@@ -28,6 +28,30 @@ def chance_of_few(distinct: int, draws: int, orders: int) -> float:
     return min(1.0, sum(chances[: distinct + 1]))
 
 
+def evidence(log_: Log, narrow: Arrangement, wide: Arrangement) -> float:
+    """Return how much more likely the runs are with `narrow` than with `wide`, in nats.
+
+    It is the mean for two kinds of runs: those that choose among all orders alike, and those that choose among the
+    steps that are due, again and again.
+    """
+    evenly = sum(
+        group.total * (log(wide.size(events)) - log(narrow.size(events))) for events, group in log_.groups().items()
+    )
+    return (evenly + _stepwise(log_, narrow) - _stepwise(log_, wide)) / 2
+
+
+def _stepwise(log_: Log, arrangement: Arrangement) -> float:
+    """Return the logarithm of the probability of runs that choose each step among those that are due."""
+    found = 0.0
+    for run, times in log_.runs.items():
+        left: Arrangement | None = arrangement
+        for event in run:
+            if left is not None:
+                found -= times * log(len(left.first) + left.is_optional)
+                left = left.after(event)
+    return found
+
+
 def chance_in(draws: int, few: int, many: int) -> float:
     """Return the probability that all draws among `many` equally likely orders are among `few` of them."""
     return exp(draws * (log(few) - log(many))) if few < many else 1.0

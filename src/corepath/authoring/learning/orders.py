@@ -17,8 +17,9 @@ from typing import Final
 from corepath.authoring.learning.arrangement import Arrangement, Form, in_sequence, join, optional
 from corepath.authoring.learning.forks import ForkKind, Forks
 from corepath.authoring.learning.left_out import join_dependent, join_neighbours
-from corepath.authoring.learning.likelihood import IMPLAUSIBLE, chance_in, chance_of_few, chance_within
+from corepath.authoring.learning.likelihood import IMPLAUSIBLE, chance_in, chance_of_few, chance_within, evidence
 from corepath.authoring.learning.log import Log, Order, Run, components
+from corepath.authoring.learning.loosening import loosen
 from corepath.authoring.learning.partial_order import (
     as_alternatives,
     count_orders,
@@ -30,9 +31,10 @@ _UNLIKELY: Final = 0.05
 """Steps that might interleave but never did are one by one if that has a lower probability than this."""
 _ABSURD: Final = 1e-9
 """A looser order is not even asked about if what was seen has a lower probability than this."""
-_MOST_SETS: Final = 50_000
 _SPLIT: Final = 1e-5
 _MOST_ALONE: Final = 0.3
+_WORTH: Final = 2.0
+"""Halves must make the runs more likely by so many nats for each event, since each is told twice."""
 _FEWEST_TO_SPLIT: Final = 6
 _FEWEST_IN_HALF: Final = 3
 _MOST_EVENTS_TO_SPLIT: Final = 24
@@ -77,9 +79,8 @@ def _learn_group(log: Log, forks: Forks) -> Arrangement:
         found = forks.choose(ForkKind.PAIRS, log, found, loose, is_wide=False)
     if found is None:
         return listed
-    halves = None if found.form is Form.SEQ else _split(log, found)
-    if halves is not None:
-        two = join(Form.CHOICE, [_learn(half, forks) for half in halves])
+    two = None if found.form is Form.SEQ else _split(log, found, forks)
+    if two is not None:
         return forks.choose(ForkKind.HALVES, log, two, found, is_wide=False)
     likely = chance_of_few(len(log.runs), log.total, found.size(frozenset(log.events))) >= IMPLAUSIBLE
     if likely:
@@ -160,29 +161,33 @@ def _as_partial_order(log: Log, forks: Forks) -> Arrangement | None:
     Pairs that few runs speak for are dropped if that makes it series-parallel and is plausible. Returns None if only a
     list of the orders is left.
     """
-    exact = as_alternatives(log.events, log.order)
-    loose = drop_weak_pairs(log)
-    if loose is None:
-        return exact
-    kept = count_orders(log.events, log.order, most_sets=_MOST_SETS)
-    likely = kept is not None and chance_in(log.total, kept, loose.size(frozenset(log.events))) >= _UNLIKELY
-    if exact is None:
-        exact = join(Form.CHOICE, map(in_sequence, log.runs))
-    return forks.choose(ForkKind.PAIRS, log, exact, loose, is_wide=likely)
+    looser = loosen(log)
+    if not looser:
+        return as_alternatives(log.events, log.order)
+    exact = looser[0].found or join(Form.CHOICE, map(in_sequence, log.runs))
+    best = min(looser, key=lambda one: one.length)
+    wide = best if best is not looser[0] else min(looser[1:], key=lambda one: one.length, default=best)
+    if wide.found is None:
+        return looser[0].found
+    return forks.choose(ForkKind.PAIRS, log, exact, wide.found, is_wide=best is wide)
 
 
-def _split(log: Log, found: Arrangement) -> tuple[Log, Log] | None:
-    """Split the runs by which of two events comes first, if two narrower orders explain the runs far better.
+def _split(log: Log, found: Arrangement, forks: Forks) -> Arrangement | None:
+    """Learn two halves of the runs, by which of two events comes first, if they explain the runs far better.
 
     Returns None if they do not, or if too many runs are the only one that shows some freedom of a half.
     """
     if log.total < _FEWEST_TO_SPLIT or len(log.events) > _MOST_EVENTS_TO_SPLIT:
         return None
-    best = _find_split(tuple(log.sample(_MOST_RUNS_TO_SPLIT).runs.items()))
+    sample = log.sample(_MOST_RUNS_TO_SPLIT)
+    best = _find_split(tuple(sample.runs.items()))
     if best is None:
         return None
     chance = (best.orders / found.size(frozenset(log.events))) ** best.runs * best.pairs
-    return _halves(log, *best.pair) if chance < _SPLIT and best.alone <= _MOST_ALONE * best.runs else None
+    if chance >= _SPLIT or best.alone > _MOST_ALONE * best.runs:
+        return None
+    two = join(Form.CHOICE, [_learn(half, forks) for half in _halves(log, *best.pair)])
+    return two if evidence(sample, two, found) > _WORTH * len(log.events) else None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Final
 from corepath.authoring.learning.arrangement import Arrangement
 from corepath.authoring.learning.forks import ForkKey, ForkKind, Forks
 from corepath.authoring.learning.log import Log, Run
+from corepath.authoring.learning.occurrences import numbering_of
 from corepath.authoring.learning.orders import learn_orders
 from corepath.authoring.learning.recombination import recombine
 from corepath.authoring.learning.wrong_orders import learn_without
@@ -95,6 +96,7 @@ class _Inquiry:
 
     def __init__(self, runs: list[Run], steps: Sequence[int], guessed: Iterable[Run] = ()) -> None:
         self.runs, self.steps, self.guessed = runs, steps, dict.fromkeys(guessed)
+        self.numbering = numbering_of(runs, steps)
         self.right: dict[Run, None] = {}
         self.wrong: dict[Run, None] = {}
         self.settled: dict[ForkKey, bool] = {}
@@ -164,7 +166,10 @@ class _Inquiry:
         return tuple(islice(fresh, _MOST_EXAMPLES))
 
     def _number_in_order(self, run: Run) -> Run:
-        """Return the same steps, with the occurrences of each step in order."""
+        """Return the same steps, with their occurrences numbered as in the runs."""
+        named = self.numbering.number([self.steps[event] for event in run])
+        if set(named) == set(run):
+            return named
         events: dict[int, list[int]] = {}
         for event in sorted(run, reverse=True):
             events.setdefault(self.steps[event], []).append(event)
@@ -194,7 +199,9 @@ class _Inquiry:
     def _ask_for_neighbours(self, now: Arrangement) -> OrderQuestion | None:
         """Ask about the steps of a run in another order of neighbours, and about runs with two neighbours swapped."""
         known = {*self.wrong, *(example for one in self.asked for example in one.question.examples)}
-        recombined = dict.fromkeys(recombine([*self.runs, *self.right], self.steps, len(self.asked)))
+        recombined = dict.fromkeys(
+            map(self._number_in_order, recombine([*self.runs, *self.right], self.steps, len(self.asked)))
+        )
         others = [run for run in recombined if run not in known and run not in now]
         swapped = self._swap_neighbours(now, known)
         few = _MOST_EXAMPLES // 2
@@ -213,9 +220,10 @@ class _Inquiry:
         swapped: dict[tuple[int, int], Run] = {}
         for run in dict.fromkeys((*self.runs, *self.right, *drawn)):
             for place, pair in enumerate(pairwise(run)):
-                other = (*run[:place], pair[1], pair[0], *run[place + 2 :])
-                if self.steps[pair[0]] != self.steps[pair[1]] and other not in known and other not in now:
-                    swapped.setdefault(pair, other)
+                if pair not in swapped and self.steps[pair[0]] != self.steps[pair[1]]:
+                    other = self._number_in_order((*run[:place], pair[1], pair[0], *run[place + 2 :]))
+                    if other not in known and other not in now:
+                        swapped[pair] = other
         hopeful = sorted(swapped, key=lambda pair: (self.swaps[pair], pair[::-1] not in both))
         self.swaps.update(hopeful[:_MOST_EXAMPLES])
         return list(dict.fromkeys(swapped[pair] for pair in hopeful))
