@@ -684,3 +684,11 @@ def test_an_unanswered_call_shows_nothing_but_its_arguments() -> None:
     seen = Observations()
     seen.add(episode(("a", {}, 1), ("a", {}, UNANSWERED), ("a", {}, 1)))
     assert seen.repeats == Counter([Repeat("a", frozenset({"a"}), "alike")])
+
+
+def test_a_schema_may_refer_to_another_one(corepath, tmp_path):
+    listed = [{"name": "get_order", "inputSchema": {"$ref": "#/$defs/Order", "$defs": {"Order": {"type": "object"}}}}]
+    (tmp_path / "schemas.json").write_text(json.dumps({"tools": listed}))
+    done = corepath("tools", tmp_path / "schemas.json")
+    assert done.returncode == 0, done.stderr
+    assert "- get_order   # read: name says get" in done.stdout

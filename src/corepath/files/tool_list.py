@@ -17,6 +17,8 @@ from corepath.values import parse_json
 _WANTED: Final = 'a list of tools is JSON such as [{"name": "refund", "parameters": {...}}], or a tool file'
 _SCHEMAS: Final = ("parameters", "inputSchema", "input_schema", "parametersJsonSchema")
 """The keys of a tool's JSON Schema: in OpenAI's API, MCP, Anthropic's API and Gemini's API."""
+_SIGNS: Final = ("type", "properties", "json", "$ref", "$schema", "anyOf", "oneOf", "allOf", "additionalProperties")
+"""The keys that show that an object is a JSON Schema. Bedrock's API has the schema as `json`."""
 _DESCRIBING: Final = frozenset(
     {"name", "title", "description", "type", "strict", "annotations", "outputSchema", "_meta"}
 )
@@ -92,7 +94,7 @@ def _is_schema(entry: Any) -> bool:
     schema = next((given[key] for key in _SCHEMAS if key in given), None)
     if schema is None:
         return isinstance(given.get("properties"), dict) or given.keys() <= _DESCRIBING
-    return isinstance(schema, dict) and (not schema or any(key in schema for key in ("type", "properties", "json")))
+    return isinstance(schema, dict) and (not schema or any(key in schema for key in _SIGNS))
 
 
 def read_schemas(data: Any) -> tuple[ListedTool, ...]:
