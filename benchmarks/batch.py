@@ -217,7 +217,9 @@ def _time_file(files: list[Path], folder: Path, tasks: tuple[str, ...], count: i
 
 
 def _score_file(file: Path, folder: Path, tasks: tuple[str, ...]) -> None:
-    report = score_files([file], folder / "scores.parquet", Settings(tasks), processes=1)
+    out = folder / "scores.parquet"
+    out.unlink(missing_ok=True)
+    report = score_files([file], out, Settings(tasks), processes=1)
     assert not report.ordinary
     assert not report.bad
 
@@ -287,7 +289,9 @@ def _score_in_process(folder: Path, tasks: str, processes: int, files: list[Path
     """Score files in a new process. Returns the episodes, the seconds, the CPU seconds and the peak memory in MB."""
     script = folder / "score.py"
     script.write_text(_SCORE, encoding="utf-8")
-    given = [sys.executable, str(script), tasks, str(folder / "scores.parquet"), str(processes), *map(str, files)]
+    out = folder / "scores.parquet"
+    out.unlink(missing_ok=True)
+    given = [sys.executable, str(script), tasks, str(out), str(processes), *map(str, files)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(given, capture_output=True, text=True, check=True, env=environment)
     found = json.loads(done.stdout)

@@ -11,6 +11,8 @@ from corepath.values import parse_json
 
 _JSON_STARTS: Final = frozenset('{["-0123456789tfn')
 """The characters with which a JSON value begins. Most other text is told from JSON by its first character."""
+_NOTHING: Final[tuple[Any, ...]] = (None, [], {})
+"""The values of fields that are left out. They are made once, not for each field."""
 
 
 def parse_result(content: Any) -> Any:
@@ -136,7 +138,7 @@ def metadata_of(record: Any, *conversation: str) -> dict[str, Any] | None:
 
 def fields_but(conversation: Container[str], record: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what `metadata_of` does, for a record that is an object."""
-    found = {name: value for name, value in record.items() if name not in conversation and value not in (None, [], {})}
+    found = {name: value for name, value in record.items() if name not in conversation and value not in _NOTHING}
     if "metadata" in found:
         inner = found.pop("metadata")
         found |= inner if isinstance(inner, dict) else {"metadata": inner}

@@ -58,20 +58,22 @@ def exchange_format(
     link: Link | None = None,
     *,
     streams: NewStreams | None = None,
-    has_ended: Callable[[Any], bool] = lambda _: False,
+    has_ended: Callable[[Any], bool | None] = lambda _: None,
 ) -> Format:
     """Define a format whose records may be exchanges that repeat or continue each other, or pieces of streams.
 
     `errors` says when a call counts as failed. `history` returns the messages by which repeated records are found, and
     `link` returns the ids by which records continue each other. `streams` joins the pieces of streams, if a record may
-    be a piece. `has_ended` is true for records of which it is known without their history that no other repeats them.
+    be a piece. `has_ended` says whether the agent wrote the last message of a bare request, so that no other record
+    repeats it, or returns None if only its history tells.
     """
 
     def is_record(value: Any) -> bool:
         return mismatch(value) is None and (streams is None or not is_stream(value, streams))
 
     def to_compare(value: Any) -> Iterator[Callable[[], Any]]:
-        return iter(()) if has_ended(value) else _messages_to_compare(value, history)
+        ended = has_ended(value)
+        return iter(()) if ended else _messages_to_compare(value, history, ended)
 
     def read(file: Path) -> Iterator[Episode | Problem]:
         records = read_records(file, is_record)
@@ -81,13 +83,18 @@ def exchange_format(
     return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read)
 
 
-def ends_with_agent(record: Any) -> bool:
-    """Return True if a record is a bare list of messages under `messages`, and the agent wrote the last one."""
+def ends_with_agent(record: Any) -> bool | None:
+    """Return whether the agent wrote the last of the messages under `messages`, or there are none.
+
+    Returns None if a record is not a bare list of such messages.
+    """
     messages = record.get("messages") if isinstance(record, dict) else None
-    if not isinstance(messages, list) or not messages or not _EXCHANGE_FIELDS.isdisjoint(record):
-        return False
+    if not isinstance(messages, list) or not _EXCHANGE_FIELDS.isdisjoint(record):
+        return None
+    if not messages:
+        return True
     last = messages[-1]
-    return isinstance(last, dict) and last.get("role") == "assistant"
+    return last.get("role") == "assistant" if isinstance(last, dict) else None
 
 
 def _read(
@@ -124,7 +131,7 @@ def _read_related(
             if number in repeated:
                 told.setdefault(repeated[number], []).extend(_read_skipped(value, read_record, told.pop(number, [])))
             elif number not in continued:
-                earlier = [kept.load(one)[1] for one in _chain_before(number, previous)]
+                earlier = [kept.load(one)[1] for one in _chain_before(number, previous)] if previous else []
                 for found in try_record(place, [*earlier, value] if earlier else value, read_record):
                     yield found if isinstance(found, Problem) else complete(found, told.pop(number, []))
 
@@ -232,22 +239,28 @@ def _outline(value: Any) -> Any:
     return frozenset([(name, _outline(one)) for name, one in value.items()]) if kind is dict else value
 
 
-def _messages_to_compare(record: Any, history: History) -> Iterator[Callable[[], Any]]:
+def _messages_to_compare(record: Any, history: History, ended: bool | None) -> Iterator[Callable[[], Any]]:  # noqa: FBT001
     """Yield the messages to compare with later records, or nothing if no later record can continue `record`.
 
-    If `record` is a bare request, an object with its other fields comes first. These fields are the same in all
-    requests from one run. They distinguish a bare request from a conversation in which the agent did nothing.
+    `ended` says whether the agent wrote the last message of a bare request, or is None if only the history tells. If
+    `record` is a bare request, an object with its other fields comes first. These fields are the same in all requests
+    from one run. They distinguish a bare request from a conversation in which the agent did nothing.
     """
     if not isinstance(record, dict):
         return
     if not _EXCHANGE_FIELDS.isdisjoint(record):
         yield from (content for _, content in history(record))
         return
-    messages = list(history(record))
-    agent_spoke_last = not messages or messages[-1][0]
-    if not agent_spoke_last:
-        yield lambda: {name: record[name] for name in record if name not in INPUT_FIELDS}
-        yield from (content for _, content in messages)
+    messages = history(record)
+    if ended is None:
+        messages = list(messages)
+        ended = not messages or messages[-1][0]
+    if ended:
+        return
+    for number, (_, content) in enumerate(messages):
+        if number == 0:
+            yield lambda: {name: record[name] for name in record if name not in INPUT_FIELDS}
+        yield content
 
 
 # Records that name the record they continue

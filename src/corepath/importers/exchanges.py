@@ -14,6 +14,7 @@ INPUT_FIELDS: Final = ("messages", "contents", "input")
 """The request fields that hold the conversation so far, for all supported APIs."""
 
 _MESSAGE_TIMES: Final = ("timestamp", "created_at", "createdAt")
+_NAMES_OF_TIMES: Final = frozenset(_MESSAGE_TIMES)
 _BATCH_FIELDS: Final = {"body": "request", "params": "request", "result": "response"}
 
 
@@ -66,10 +67,9 @@ def exchange_time(record: Any) -> Any:
 
 def message_time(message: Mapping[str, Any]) -> Any:
     """Return when a message was written, in any form that `time_of` reads, or None if that is not known."""
-    for name in _MESSAGE_TIMES:
-        if name in message and (time := message[name]) is not None:
-            return time
-    return None
+    if _NAMES_OF_TIMES.isdisjoint(message):  # quicker than to look for each
+        return None
+    return next((message[name] for name in _MESSAGE_TIMES if message.get(name) is not None), None)
 
 
 def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:

@@ -199,14 +199,18 @@ class Sample:
     def _has(self, sign: str) -> bool:
         if sign not in self._found:
             word = sign.encode()
-            self._found[sign] = any(word in block for block in self._blocks(len(word)))
+            self._found[sign] = word in self._small if self._small is not None else self._search(word)
         return self._found[sign]
+
+    def _search(self, word: bytes) -> bool:
+        """Return True if a large file has a word. RE2 finds it several times as fast as `in`, but is slow to import."""
+        import re2  # noqa: PLC0415
+
+        find = re2.compile(re2.escape(word)).search
+        return any(find(block) is not None for block in self._blocks(len(word)))
 
     def _blocks(self, overlap: int) -> Iterator[bytes]:
         """Yield the file's bytes in large blocks. Each begins with the last bytes of the one before it."""
-        if self._small is not None:
-            yield self._small
-            return
         end = b""
         with self.file.open("rb") as read:
             while block := read.read(_BLOCK):

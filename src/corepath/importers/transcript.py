@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from corepath.episode import Episode, typed_fields
 from corepath.errors import RecordError
@@ -86,15 +86,17 @@ class Transcript:
         self._answer(place, value, error, time, extra)
 
     def _answer(self, place: int, value: Any, error: bool, time: Any, extra: dict[str, Any]) -> None:  # noqa: FBT001
-        call = self.calls[place]
-        key = place if call.id is None else call.id
+        made = self.calls[place].__dict__  # the call is this transcript's alone until there is an episode
+        key = made["id"]
+        if key is None:
+            key = place
         if self._waiting.get(key) == place:
             del self._waiting[key]
-        made = vars(call)  # the call is this transcript's alone until there is an episode
-        if call.time is not None and (ended := time_of(time)) is not None and ended >= call.time:
-            extra = {"seconds": round(ended - call.time, 6), **extra}
+        begun = made["time"]
+        if begun is not None and (ended := time_of(time)) is not None and ended >= begun:
+            extra = {"seconds": round(ended - begun, 6), **extra}
         if extra:
-            made["extra"] = {**call.extra, **extra}
+            made["extra"] = {**made["extra"], **extra}
         if error:
             made["error"] = value if value not in (None, "", False) else "error"
         else:
@@ -102,18 +104,20 @@ class Transcript:
 
     def add_text(self, text: Any, *, time: Any = None, **extra: Any) -> None:
         """Add text from the agent. The last text is the agent's answer if no call follows."""
-        if text is not None and text not in ("", []):
-            self.add_message("assistant", text, time=time, **extra)
+        if text is not None and text not in _NO_TEXT:
+            self._say("assistant", text, time, extra)
             self.answer = text
             self._calls_before_text = len(self.calls)
 
     def add_message(self, role: str, text: Any, *, time: Any = None, **extra: Any) -> None:
         """Add a message by anyone. Empty messages are left out. `developer` is another word for `system`."""
-        if text not in (None, "", []):
-            role = "system" if role == "developer" else role
-            turn = self.turn or None if role == "assistant" else None
-            said = None if time is None else time_of(time)
-            self.messages.append(Message(role, text, len(self.calls), said, extra, turn))
+        if text is not None and text not in _NO_TEXT:
+            self._say("system" if role == "developer" else role, text, time, extra)
+
+    def _say(self, role: str, text: Any, time: Any, extra: dict[str, Any]) -> None:
+        turn = self.turn or None if role == "assistant" else None
+        said = None if time is None else time_of(time)
+        self.messages.append(Message(role, text, len(self.calls), said, extra, turn))
 
     def add_usage(self, usage: Any, *, model: Any = None, cost: Any = None) -> None:
         """Add what one request to a model used. `usage` may have the field names of any known provider."""
@@ -137,7 +141,7 @@ class Transcript:
         models = list(self.models)
         name = agent if isinstance(agent, str) else str(agent) if agent is not None else models[0] if models else None
         known: dict[str, Any] = {"models": models if models not in ([], [name]) else None, "usage": self.usage or None}
-        known |= {"seconds": seconds_between(self.calls, self.messages)} | extra
+        known |= {"seconds": seconds_between(self.calls, self.messages), **extra}
         fields = typed_fields({name: value for name, value in known.items() if value is not None})
         return Episode(
             "", tuple(self.calls), name, answer=self.answer if self._calls_before_text == len(self.calls) else None,
@@ -157,6 +161,9 @@ def seconds_between(calls: Iterable[Call], messages: Iterable[Message]) -> float
         return None
     passed = round(max(ends) - min(starts), 6)
     return passed if len(starts) > 1 or passed else None
+
+
+_NO_TEXT: Final[tuple[Any, ...]] = ("", [])
 
 
 def _id(given: Any) -> str | None:

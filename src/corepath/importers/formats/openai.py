@@ -115,7 +115,7 @@ def _read_message(transcript: Transcript, message: Mapping[str, Any], time: Any)
 def _read_answer(transcript: Transcript, message: Mapping[str, Any], time: Any) -> None:
     error = message.get("is_error") is True or message.get("status") == "error"
     content = message.get("content")
-    if isinstance(content, list):
+    if type(content) is list:
         content = text_of(content)
     id_ = message.get("tool_call_id")
     tool = None if id_ else message.get("name") or message.get("tool_name")
@@ -170,16 +170,16 @@ def _history(value: Any) -> Iterator[tuple[bool, Callable[[], Any]]]:
 def _comparable(message: Mapping[str, Any]) -> Any:
     """Return only what stays the same when a later request repeats a message."""
     made = [[id_, tool, arguments_of(arguments)] for id_, tool, arguments in _calls(message)]
-    content = message.get("content") or None
-    id_ = normalise(message.get("tool_call_id") or None)
-    return [message["role"], content if type(content) is str else normalise(content), id_, made]
+    content, answered = message.get("content") or None, message.get("tool_call_id") or None
+    content = content if type(content) is str else normalise(content)
+    return [message["role"], content, answered if type(answered) is str else normalise(answered), made]
 
 
 def _calls(message: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
     """Return the id, the tool and the arguments of each call."""
-    calls, function = message.get("tool_calls"), message.get("function_call")
-    found = [] if calls is None else [_call(one) for one in require_objects(calls, "tool calls")]
-    if isinstance(function, dict):
+    calls = message.get("tool_calls")
+    found = [] if calls is None else list(map(_call, require_objects(calls, "tool calls")))
+    if "function_call" in message and isinstance(function := message["function_call"], dict):
         found.append((None, function.get("name"), function.get("arguments")))
     return found
 
@@ -187,7 +187,7 @@ def _calls(message: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
 def _call(call: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     is_custom = "function" not in call
     function = call.get("custom") if is_custom else call["function"]
-    if not isinstance(function, dict):
+    if type(function) is not dict:
         raise RecordError("the 'function' of a tool call must be an object with 'name' and 'arguments'")
     arguments = {"input": function.get("input")} if is_custom else function.get("arguments")
     return call.get("id"), function.get("name"), arguments
