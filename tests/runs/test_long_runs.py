@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -17,6 +16,7 @@ from corepath.cli.score_table import print_score_table
 from corepath.cli.scored_episodes import ScoredEpisode, score_episodes
 from corepath.episode import Episode, agent_of, world_of
 from corepath.files.lookup import Tasks, all_sources
+from corepath.processes import ProcessPool
 from corepath.runs import function_agents
 from corepath.runs.folder import EPISODES, RunFolder
 from corepath.runs.function_agents import play_function_agents
@@ -61,9 +61,9 @@ def test_jobs_are_cut_and_handed_out_a_few_at_a_time(tmp_path, monkeypatch):
     whole = play_into(tmp_path / "whole", plan)
     monkeypatch.setattr(function_agents, "MOST_OF_JOB", 4)
     open_jobs, most = [], []
-    submit = ProcessPoolExecutor.submit
+    submit = ProcessPool.submit
 
-    def watched(pool: ProcessPoolExecutor, *arguments: Any) -> Any:
+    def watched(pool: ProcessPool[Any, Any], *arguments: Any) -> Any:
         future = submit(pool, *arguments)
         open_jobs.append(future)
         most.append(len(open_jobs) - written[0])
@@ -76,7 +76,7 @@ def test_jobs_are_cut_and_handed_out_a_few_at_a_time(tmp_path, monkeypatch):
         append(folder, *episodes, **options)
         written[0] += 1
 
-    monkeypatch.setattr(ProcessPoolExecutor, "submit", watched)
+    monkeypatch.setattr(ProcessPool, "submit", watched)
     monkeypatch.setattr(RunFolder, "append", counted)
     cut = play_into(tmp_path / "cut", plan, jobs=2)
     assert (cut.path / EPISODES).read_bytes() == (whole.path / EPISODES).read_bytes()

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from concurrent.futures import FIRST_COMPLETED, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +36,7 @@ from corepath.files.lookup import Tasks
 from corepath.files.rules import load_rules
 from corepath.importers.compressed import is_packed
 from corepath.importers.spans import Traced
+from corepath.processes import ProcessKilledError, ProcessPool
 from corepath.scoring.options import Scoring
 
 SMALL: Final = 8 << 20
@@ -259,21 +258,13 @@ def _score_shards(
                 found = _try_shard(lambda one: score_shard(one, folder.part(one.number), scorer, joined), shard)
             yield shard, found
         return
-    with ProcessPoolExecutor(
-        processes, mp_context=get_context("spawn"), initializer=_begin_worker, initargs=(settings, os.getpid())
-    ) as pool:
-        waiting: dict[Future[ShardReport], Shard] = {
-            pool.submit(_work, shard, folder.part(shard.number), settings): shard for shard in shards
-        }
-        try:
-            while waiting:
-                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
-                    shard = waiting.pop(future)
-                    yield shard, _try_shard(lambda _, future=future: future.result(), shard)  # type: ignore[misc]
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with ProcessPool(processes, partial(_prepare, settings, folder), "spawn") as pool:
+        waiting = {pool.submit(shard): shard for shard in shards}
+        while waiting:
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                shard = waiting.pop(future)
+                yield shard, _try_shard(lambda _, future=future: future.result(), shard)  # type: ignore[misc]
 
 
 @contextmanager
@@ -296,30 +287,19 @@ def _try_shard(run: Callable[[Shard], ShardReport], shard: Shard) -> ShardReport
         return Problem(shard.file, 1, 1, f"its scores cannot be written: {error.strerror or error}")
     except CorepathError as error:
         return Problem(shard.file, 1, 1, f"cannot be scored: {error}")
-    except BrokenProcessPool:
-        return Problem(shard.file, 1, 1, "the process that scored it ended; it may have run out of memory")
+    except ProcessKilledError:
+        return Problem(shard.file, 1, 1, "the process that scored it was killed; was there enough memory?")
 
 
-_WORKER: dict[str, BatchScorer] = {}
+def _prepare(settings: Settings, folder: PartsFolder) -> Callable[[Shard], ShardReport]:
+    """Load tasks and rules in a new process, and return a function that scores a shard."""
+    scorer = settings.make_scorer()
 
+    def score(shard: Shard) -> ShardReport:
+        with _no_garbage():
+            return score_shard(shard, folder.part(shard.number), scorer)
 
-def _begin_worker(settings: Settings, parent: int) -> None:
-    """Load tasks and rules in a new process, which ends if its parent does."""
-    with suppress(CorepathError):  # its shards say what is wrong
-        _WORKER["scorer"] = settings.make_scorer()
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    gc.freeze()
-
-
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
-
-
-def _work(shard: Shard, part: Path, settings: Settings) -> ShardReport:
-    with _no_garbage():
-        return score_shard(shard, part, _WORKER.get("scorer") or settings.make_scorer())
+    return score
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
@@ -15,6 +15,7 @@ from corepath.cli.printing import out, print_table, safe, say, table, usage_erro
 from corepath.drawing.export import count_text, span
 from corepath.errors import CorepathError, count
 from corepath.files.lookup import Source
+from corepath.processes import ProcessKilledError, ProcessPool, forking
 from corepath.verification.behaviour import check_behaviour
 from corepath.verification.mutation import Tally, mutate, total
 from corepath.verification.narrowing import Notice, challenge, total_notices
@@ -63,6 +64,9 @@ def verify_command(
     except CorepathError as error:  # a task that cannot be built
         say(str(error))
         raise typer.Exit(1) from None
+    except ProcessKilledError:
+        say("a process was killed; was there enough memory? Try --jobs 1")
+        raise typer.Exit(1) from None
     if not _print(mode, found, [failure for one in of_worlds for failure in one], as_json=as_json):
         raise typer.Exit(1)
 
@@ -82,8 +86,12 @@ def _map(function: Callable[[Any], Any], work: list[Any], jobs: int | None) -> l
     workers = min(jobs or os.cpu_count() or 1, len(work))
     if workers <= 1:
         return list(map(function, work))
-    with ProcessPoolExecutor(workers) as pool:
-        return list(pool.map(function, work))
+    with ProcessPool(workers, partial(_give, function), forking()) as pool:
+        return [future.result() for future in [pool.submit(one) for one in work]]
+
+
+def _give(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return function
 
 
 def _work(job: _Job) -> Any:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import gc
-import multiprocessing
 import os
-import signal
 import sys
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future, wait
 from contextlib import closing, redirect_stdout
+from functools import partial
 from itertools import islice, takewhile
+from multiprocessing import get_context
 from multiprocessing.synchronize import Event
 from typing import Final, NamedTuple
 
@@ -25,6 +21,7 @@ from corepath.garbage import rare_garbage_collection
 from corepath.play.built_in import built_in
 from corepath.play.own_agents import find_agent, is_own, play_safely
 from corepath.play.play import play
+from corepath.processes import ProcessKilledError, ProcessPool, forking
 from corepath.runs.folder import Key, RunFolder
 from corepath.runs.plan import Plan
 from corepath.scoring.options import Scoring
@@ -39,9 +36,6 @@ MOST_TEXTS: Final = 1_000
 """The most calls whose text is remembered, since built-in agents make the same calls again and again."""
 JOBS_AHEAD: Final = 2
 """How many jobs of each process are handed out before their episodes are written."""
-
-_STOP: Final[list[Event]] = []
-"""The event that tells a worker process to stop. The list is empty in the main process."""
 
 
 class _Job(NamedTuple):
@@ -89,60 +83,37 @@ def _play_here(work: list[_Job]) -> Generator[list[Episode]]:
 
 def _play_in_processes(work: list[_Job], workers: int, folder: RunFolder) -> Generator[list[Episode]]:
     """Play the jobs in several processes, and yield a list of episodes for each job in order."""
-    # A forked process inherits the tasks that are already built.
-    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
-    context = multiprocessing.get_context(method)
-    stop = context.Event()
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(os.getpid(), stop))
+    method = forking()  # a forked process inherits the tasks that are already built
+    stop = get_context(method).Event()
     futures: deque[Future[list[Episode]]] = deque()
-    try:
-        waiting = iter(work)
-        while True:
-            ahead = islice(waiting, JOBS_AHEAD * workers - len(futures))
-            futures.extend(pool.submit(_play_until_stopped, job) for job in ahead)
-            if not futures:
-                break
-            episodes = futures[0].result()
-            futures.popleft()
-            yield episodes
-    except BrokenProcessPool:
-        raise RunError(
-            "a process of the run was killed; was there enough memory? Every finished episode is kept. "
-            f"Go on with: corepath run --resume {folder.path} --jobs 1"
-        ) from None
-    finally:
-        stop.set()
+    with ProcessPool(workers, partial(_begin, stop), method) as pool:
         try:
+            waiting = iter(work)
+            while True:
+                ahead = islice(waiting, JOBS_AHEAD * workers - len(futures))
+                futures.extend(map(pool.submit, ahead))
+                if not futures:
+                    break
+                episodes = futures[0].result()
+                futures.popleft()
+                yield episodes
+        except ProcessKilledError:
+            raise RunError(
+                "a process of the run was killed; was there enough memory? Every finished episode is kept. "
+                f"Go on with: corepath run --resume {folder.path} --jobs 1"
+            ) from None
+        finally:
+            stop.set()
             wait([future for future in futures if not future.cancel()], PATIENCE)
-        finally:  # a process interrupted while sending its result would block the shutdown
-            for process in list((pool._processes or {}).values()):  # noqa: SLF001
-                process.terminate()
-            pool.shutdown(cancel_futures=True)
 
 
-def _begin(parent: int, stop: Event) -> None:
-    """Set up a worker process.
+def _begin(stop: Event) -> Callable[[_Job], list[Episode]]:
+    """Return a function that plays the episodes of a job, and returns early if the run stops."""
 
-    The worker ignores Ctrl-C, which the parent handles. It excludes existing tasks from garbage collection, and exits
-    if the parent is killed.
-    """
-    _STOP.append(stop)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.freeze()
-    threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
+    def play_until_stopped(job: _Job) -> list[Episode]:
+        return [] if stop.is_set() else list(takewhile(lambda _: not stop.is_set(), _play(job)))
 
-
-def _exit_with_parent(parent: int) -> None:
-    """Exit this process once its parent is gone, because it would otherwise wait for work forever."""
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
-
-
-def _play_until_stopped(job: _Job) -> list[Episode]:
-    """Play a job's episodes, and return early if the run stops."""
-    (stop,) = _STOP
-    return [] if stop.is_set() else list(takewhile(lambda _: not stop.is_set(), _play(job)))
+    return play_until_stopped
 
 
 def _play(job: _Job) -> Iterator[Episode]:
