@@ -252,7 +252,8 @@ def _combine(columns: Sequence[pa.DictionaryArray], numbers: npt.NDArray[np.int6
         indices = column.indices.fill_null(size - 1) if column.indices.null_count else column.indices
         if numbers.max(initial=0) > 2**62 // size:
             numbers = _to_numpy(pa.array(numbers).dictionary_encode().indices)
-        numbers = numbers * size + _to_numpy(indices)
+        numbers = numbers * size
+        numbers += indices.to_numpy(zero_copy_only=False)
     return pa.array(numbers).dictionary_encode()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -16,9 +16,9 @@ from corepath.batch.coding import CallTable, TaskCoder
 from corepath.batch.schema import HARM_FIELDS, SCORES
 from corepath.scoring import arrays, kernel
 from corepath.scoring.arrays import zeros
-from corepath.scoring.evidence import shows_same_state
+from corepath.scoring.evidence import shown_state
 from corepath.scoring.metrics import Metrics, Searched, Workspace, make_path
-from corepath.values import equal
+from corepath.values import canonical_json
 
 _FLOATS: Final = {
     "pc": 0, "prefix_criticality": 2, "harm_rate": 3, "efficiency": 4, "directness": 5, "pc_hlr": 6,
@@ -133,31 +133,30 @@ class CodedEpisodes:
         return again
 
     def _are_repeats(self, before: Ints, now: Ints, calls: Ints) -> npt.NDArray[np.bool_]:
-        """Whether calls only repeat the calls before them. What two calls say is compared once."""
-        numbers = self.said.identify(np.concatenate((before, now)))
-        one, other = numbers[: len(now)], numbers[len(now) :]
-        _, first, which = np.unique(one * (numbers.max(initial=0) + 1) + other, return_index=True, return_inverse=True)
-        arguments: dict[int, Any] = {}
-        same = np.zeros(len(first), dtype=bool)
-        for place, at in enumerate(first.tolist()):
-            for number, call in ((int(one[at]), int(before[at])), (int(other[at]), int(now[at]))):
-                if number not in arguments:
-                    arguments[number] = self.said.find_arguments(call)
-            same[place] = _are_equal(arguments[int(one[at])], arguments[int(other[at])]) and self._changes_nothing(
-                int(before[at]), int(now[at]), calls
-            )
-        return same[which]
-
-    def _changes_nothing(self, first: int, second: int, calls: Ints) -> bool:
-        """Whether a call with the arguments of an earlier one was refused, or its answer shows the same."""
-        if self.table.failed[calls[second]]:
-            return True
-        return shows_same_state(self.said.find_result(first), self.said.find_result(second))
+        """Whether calls only repeat the calls before them, which are to the same tools."""
+        numbers = self.said.identify(np.concatenate((before, now))).reshape(2, -1)
+        places = np.stack((before, now))
+        arguments = _number_texts(numbers, places, lambda at: canonical_json(self.said.find_arguments(at)))
+        failed = np.frombuffer(self.table.failed, dtype=np.int8)[calls[now]].astype(bool)
+        same: npt.NDArray[np.bool_] = arguments[0] == arguments[1]
+        asked = np.flatnonzero(same & ~failed)
+        states = _number_texts(numbers[:, asked], places[:, asked], lambda at: shown_state(self.said.find_result(at)))
+        same[asked] = (states[0] == states[1]) & (states[0] >= 0)
+        return same
 
 
-def _are_equal(one: Any, other: Any) -> bool:
-    """Whether two values of JSON are equal. Most that differ do so for Python too, which is faster to find out."""
-    return bool(one == other) and equal(one, other)
+def _number_texts(numbers: Ints, places: Ints, read: Callable[[int], str | None]) -> Ints:
+    """Return a number for what is read of each call: the same one for equal texts, and -1 for none.
+
+    Calls with the same number in `numbers` say the same, so only one of them is read, at its place in `places`.
+    """
+    place_of = np.full(numbers.max(initial=-1) + 1, -1, dtype=np.int64)
+    place_of[numbers] = places
+    distinct = np.flatnonzero(place_of >= 0)
+    known: dict[str, int] = {}
+    texts = map(read, place_of[distinct].tolist())
+    place_of[distinct] = [-1 if text is None else known.setdefault(text, len(known)) for text in texts]
+    return place_of[numbers]
 
 
 class _KernelRun:

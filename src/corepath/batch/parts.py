@@ -29,7 +29,7 @@ MOST_PROBLEMS: Final = 1_000
 """How many problems of a shard are kept in words. All are counted, and stand in the scores."""
 _REPORT: Final = b"corepath"
 _EMPTY: Final = pa.RecordBatch.from_pylist([], schema=SCORES)
-_WRITING: Final = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+_WRITING: Final = pa.ipc.IpcWriteOptions(use_threads=False)
 _READING: Final = pa.ipc.IpcReadOptions(use_threads=False)
 _PLAN: Final = "plan"
 """The file that says what the batch is about. Its name has no ending, since a folder's JSON files may be tasks."""

@@ -93,13 +93,15 @@ def find_repeats(trace: Trace) -> dict[int, int]:
 def _changes_nothing(first: Call, second: Call) -> bool:
     if first.tool != second.tool or unknown_token(first) != unknown_token(second):
         return False
-    return second.failed or shows_same_state(first.result, second.result)
+    if second.failed:
+        return True
+    state = shown_state(first.result)
+    return state is not None and state == shown_state(second.result)
 
 
-def shows_same_state(first: Any, second: Any) -> bool:
-    """Whether two answers are equal and show what is there now, so that nothing happened between them."""
-    shows_state = isinstance(first, (Mapping, list)) and bool(first)
-    return shows_state and canonical(first) == canonical(second)
+def shown_state(answer: Any) -> str | None:
+    """Return what an answer shows of what is there now, or None if it shows nothing. Equal texts mean the same."""
+    return canonical(answer) if isinstance(answer, (Mapping, list)) and answer else None
 
 
 def _ran(step: Step) -> bool:
