@@ -44,7 +44,7 @@ tests:
 
 about-test:
 	@echo "Checks format, lint, types and layers, then runs all tests; pages are looked at in chromium where it is there."
-	@echo "About 15 minutes on two cores; the first time it also fetches packages."
+	@echo "About 9 minutes on two cores; the first time it also fetches packages."
 
 bench: $(ready) lowest peers
 	$(BIN)/python -m benchmarks
