@@ -17,10 +17,10 @@ cpdef inline double prefix_criticality(L[::1] harm, L n, double beta) noexcept
 
 cdef inline double composite(double pc, L inversions, L matched, double lam, double fallback) noexcept
 
-@cython.locals(one=L, mask=L, high=L, up=L, down=L, used=L, distance=L, matched=L, inversions=L, j=L, same=L, free=L, bit=L, later=L, vertical=L, horizontal=L, more=L, less=L)
+@cython.locals(one=L, mask=L, up=L, down=L, used=L, distance=L, matched=L, inversions=L, j=L, same=L, free=L, bit=L, later=L, vertical=L, horizontal=L, more=L, less=L)
 cdef inline (L, L, L) compare_by_bits(L[::1] graph, L begin, L m, L n, L[::1] place) noexcept
 
-@cython.locals(best=double, both=double, one=L, i=L, length=L, least=L, most=L, fewest=L, g=L, m=L, distance=L, matched=L, inversions=L, pc=double, value=double)
+@cython.locals(best=double, both=double, one=L, i=L, known=L, longest=L, closest=L, length=L, least=L, most=L, fewest=L, symbols=L, begin=L, g=L, m=L, distance=L, matched=L, inversions=L, pc=double, value=double)
 cdef inline void list_by_bits(L[::1] graph, L[::1] x, L n, double lam, double fallback, L[::1] place, double[::1] out, L o) noexcept
 
 @cython.locals(starts=L, best=double, both=double, g=L, begin=L, m=L, i=L, j=L, k=L, symbol=L, corner=L, cost=L, pc=double, matched=L, inversions=L, value=double)

@@ -99,16 +99,16 @@ def composite(pc, inversions, matched, lam, fallback):
 def compare_by_bits(graph, begin, m, n, place):
     """Compare x with the golden path of `m` symbols at `begin`: return the distance, the matches and the inversions.
 
-    A column of the Levenshtein table is two words of bits (Myers, Hyyrö). `place` holds a word for each symbol: the
-    places where x has it. Each symbol of the path is matched with the first equal token of x that is still unmatched.
+    A column of the Levenshtein table is two words of bits (Myers, Hyyrö): where it goes up by one from the cell before,
+    and where down. `place` holds a word for each symbol: the places where x has it. Each symbol of the path is matched
+    with the first equal token of x that is still unmatched.
     """
     one = 1  # a word, and not an int of C
     mask = (one << n) - 1
-    high = n - 1 if n else 0
     up = mask
     down = 0
     used = 0
-    distance = n
+    distance = m
     matched = 0
     inversions = 0
     for j in range(begin, begin + m):
@@ -117,7 +117,7 @@ def compare_by_bits(graph, begin, m, n, place):
         if free:
             bit = free & -free
             matched += 1
-            later = used & ~(bit | (bit - 1))
+            later = used & -bit
             used |= bit
             while later:
                 later &= later - 1
@@ -126,31 +126,46 @@ def compare_by_bits(graph, begin, m, n, place):
         horizontal = (((same & up) + up) ^ up) | same
         more = down | ~(horizontal | up)
         less = up & horizontal
-        distance += (more >> high & 1) - (less >> high & 1)
         more = (more << 1) | 1
         up = ((less << 1) | ~(vertical | more)) & mask
         down = more & vertical & mask
-    return (distance if n else m), matched, inversions
+    while up:
+        up &= up - 1
+        distance += 1
+    while down:
+        down &= down - 1
+        distance -= 1
+    return distance, matched, inversions
 
 
 def list_by_bits(graph, x, n, lam, fallback, place, out, o):
     """PC and PC-KTC over the listed golden paths, for an x of at most 62 tokens.
 
     A path of the same length is skipped if it is not closer to x than the best one so far, and has as many matches and
-    no fewer inversions: it cannot score higher.
+    no fewer inversions: it cannot score higher. If all paths have one length, the search ends at a path that keeps
+    every known token of x, in order: none can be closer.
     """
     best = -1.0
     both = -1.0
     one = 1
+    known = 0
     for i in range(n):
         place[x[i]] |= one << i
+        if x[i] < graph[0]:
+            known += 1
+    longest = graph[3]
+    closest = -1
+    if longest and graph[graph[14] + longest - 1] < 0:
+        closest = (n if n > longest else longest) - (known if known < longest else longest)
     length = -1
     least = 0
     most = 0
     fewest = 0
+    symbols = graph[16]
     for g in range(graph[15], graph[15] + graph[4]):
-        m = graph[g + 1] - graph[g]
-        distance, matched, inversions = compare_by_bits(graph, graph[16] + graph[g], m, n, place)
+        begin = graph[g]
+        m = graph[g + 1] - begin
+        distance, matched, inversions = compare_by_bits(graph, symbols + begin, m, n, place)
         if m == length and matched == most and distance >= least and inversions >= fewest:
             continue
         pc = similarity(distance, n, m)
@@ -163,6 +178,8 @@ def list_by_bits(graph, x, n, lam, fallback, place, out, o):
             least = distance
             most = matched
             fewest = inversions
+        if distance == closest and inversions == 0:
+            break
     for i in range(n):
         place[x[i]] = 0
     out[o] = best
