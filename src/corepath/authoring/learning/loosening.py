@@ -28,6 +28,8 @@ _MOST_SETS: Final = 20_000
 _MOST_GIVEN_UP: Final = 16
 _ENOUGH: Final = 20.0
 """Pairs are given up until there is so much evidence against it, in nats."""
+_PRICE: Final = 3.0
+"""What it costs to give up any pair at all: to let a wrong order through is worse than to reject a right one."""
 _MANY: Final = 8.0
 """The length of an order that takes too many alternatives to write."""
 
@@ -44,7 +46,7 @@ def loosen(log: Log) -> list[Looser]:
     """Return the order of a log, and looser ones, each with one pair less. There is none if there are too many events.
 
     The length of each is the evidence against it, plus one for each pair that does not follow from others, plus the
-    bits to tell alternatives apart.
+    bits to tell alternatives apart, plus a price if it is looser.
     """
     if len(log.events) > _MOST_EVENTS:
         return []
@@ -74,7 +76,7 @@ def _loosen(runs: tuple[tuple[Run, int], ...], pairs: tuple[tuple[int, int], ...
         if best is None or best[0] > _ENOUGH:
             break
         here = best[2]
-        found.append(_measure(log, here, best[0]))
+        found.append(_measure(log, here, _PRICE + best[0]))
     return found
 
 
