@@ -14,7 +14,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(install
 # Many tests start a Python of their own: where containers turn bytecode off, each would compile all modules anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run about-run test about-test static tests browser bench peers lowest clean
+.PHONY: run about-run test about-test static tests browser bench peers cluster lowest clean
 
 # Where the local model cannot be fetched, corepath says so and ends with 3: the rest is run and shown all the same.
 run: about-run $(ready)
@@ -46,7 +46,7 @@ about-test:
 	@echo "Checks format, lint, types and layers, then runs all tests; pages are looked at in chromium where it is there."
 	@echo "About 9 minutes on two cores; the first time it also fetches packages."
 
-bench: $(ready) lowest peers
+bench: $(ready) lowest peers cluster
 	$(BIN)/python -m benchmarks
 	$(BIN)/pytest -n 2 --long
 
@@ -56,6 +56,18 @@ peers: .venv-peers/.ready
 .venv-peers/.ready:
 	@$(PYTHON) -m venv --clear $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check agentevals aalpy pm4py
+	@touch $@
+
+# The page about clusters on Spark and Ray, which take most of a GB: they have an environment of their own. Spark needs
+# Java, as in Debian's package default-jre-headless.
+cluster: .venv-cluster/.ready
+	@command -v java >/dev/null || { echo "Spark needs Java: install it, e.g. apt-get install default-jre-headless"; exit 1; }
+	.venv-cluster/bin/python -m pytest tests/batch/test_cluster.py tests/test_docs.py -k "engine or cluster"
+
+.venv-cluster/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[batch]' \
+		duckdb hypothesis pandas pyspark pytest 'ray[data]'
 	@touch $@
 
 # The tests of the command line and the kernel with the lowest versions that pyproject.toml allows, then those of the
@@ -90,4 +102,4 @@ $(ready): pyproject.toml constraints.txt tests/bfcl.txt hatch_build.py $(wildcar
 	@touch $(ready)
 
 clean:
-	rm -rf .venv .venv-lowest .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf .venv .venv-lowest .venv-peers .venv-cluster .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
