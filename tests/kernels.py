@@ -10,7 +10,6 @@ from types import ModuleType
 import pytest
 
 import corepath.scoring
-from corepath.batch import coded
 from corepath.scoring import alignment, arrays, metrics, prefix_criticality
 
 
@@ -27,7 +26,9 @@ def plain_kernel() -> ModuleType:
 
 
 def leave_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Score with the kernel as plain Python."""
+    """Score with the kernel as plain Python, and batches too where the extra `batch` is installed."""
     monkeypatch.setattr(arrays, "COMPILED", False)
-    for module in (alignment, metrics, prefix_criticality, coded):
+    for module in (alignment, metrics, prefix_criticality):
         monkeypatch.setattr(module, "kernel", plain_kernel())
+    if importlib.util.find_spec("numpy") is not None:
+        monkeypatch.setattr("corepath.batch.coded.kernel", plain_kernel())

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TOOLS = ("hypothesis", "jsonschema", "pytest", "pytest-xdist")  # needed by the tests; pinned in constraints.txt
+TOOLS = ("hypothesis", "jsonschema", "playwright", "pytest", "pytest-xdist")  # the tests need them; pinned too
 
 
 def declared(part: str) -> list[str]:

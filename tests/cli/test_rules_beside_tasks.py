@@ -10,6 +10,7 @@ import pytest
 
 from corepath import load_results
 from corepath.files.rules import load_rules
+from corepath.report.results import Results
 from tests.cli.test_rule_scores import call, episode
 
 TASKS = """\
@@ -141,13 +142,21 @@ def test_a_run_is_judged_by_rules_on_its_own_tasks(tmp_path: Path, corepath: Any
     ]  # fmt: skip
 
 
-def test_the_worst_episode_may_have_no_task(mixed: Path) -> None:
-    results = load_results(
-        mixed / "e.jsonl", tasks=[mixed / "tasks.yaml"], rules=load_rules(mixed / "rules.yaml").rules
+def load_mixed(folder: Path) -> Results:
+    return load_results(
+        folder / "e.jsonl", tasks=[folder / "tasks.yaml"], rules=load_rules(folder / "rules.yaml").rules
     )
-    assert [one.episode.agent for one in results.worst(4)] == ["b", "b", "b", "a"]
-    assert [one.scores["pc"] for one in results.worst(4)] == [0, None, 1, 1]
-    assert "rules_broken" in results.to_pandas()
+
+
+def test_the_worst_episode_may_have_no_task(mixed: Path) -> None:
+    worst = load_mixed(mixed).worst(4)
+    assert [one.episode.agent for one in worst] == ["b", "b", "b", "a"]
+    assert [one.scores["pc"] for one in worst] == [0, None, 1, 1]
+
+
+def test_data_frames_have_the_rules_that_were_broken(mixed: Path) -> None:
+    pytest.importorskip("pandas")
+    assert "rules_broken" in load_mixed(mixed).to_pandas()
 
 
 def test_explain_says_how_rules_were_broken(mixed: Path, corepath: Any) -> None:
