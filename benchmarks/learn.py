@@ -1,7 +1,7 @@
 """Benchmarks of learning tasks from good runs, on tasks whose right paths are known and on real runs.
 
-`python -m benchmarks.learn [SEED]` prints the table of docs/learn.md: how many tasks are learned exactly, from 5 to 50
-runs. With another seed, the runs are others.
+`python -m benchmarks.learn [SEED [VARIANT]]` prints the table of docs/learn.md: how many tasks are learned exactly, from
+5 to 50 runs. With another seed, the runs are others; with a variant other than 0, so are the values in the tasks.
 """
 
 from __future__ import annotations
@@ -109,10 +109,10 @@ def learned_worlds() -> Iterator[Claim]:
     yield Claim("no training run is called harmful", f"{harmful} tasks", not harmful)
 
 
-def _judge_all(sizes: Sequence[int], seed: int = 0) -> dict[tuple[str, int], Counter[str]]:
+def _judge_all(sizes: Sequence[int], seed: int = 0, variant: int = 0) -> dict[tuple[str, int], Counter[str]]:
     """Count the verdicts on all tasks, for each way to learn and each number of runs."""
     found: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
-    for truth in find_truths(max(sizes), seed):
+    for truth in find_truths(max(sizes), seed, variant):
         for size in sizes:
             for way, judge in WAYS.items():
                 found[way, size][judge(truth.first(size))] += 1
@@ -184,9 +184,9 @@ def _conversation_claims(
     yield Claim(f"{start}: no training run is called harmful", f"{harmful} runs", not harmful)
 
 
-def print_table(seed: int = 0) -> None:
+def print_table(seed: int = 0, variant: int = 0) -> None:
     """Print how many tasks are learned exactly, from more and more runs."""
-    found = _judge_all(SIZES, seed)
+    found = _judge_all(SIZES, seed, variant)
     rows = (
         " | ".join([way, str(size), *(str(found[way, size][one]) for one in VERDICTS)])
         for way in WAYS
@@ -196,4 +196,4 @@ def print_table(seed: int = 0) -> None:
 
 
 if __name__ == "__main__":
-    print_table(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+    print_table(*map(int, sys.argv[1:]))

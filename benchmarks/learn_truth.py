@@ -76,10 +76,10 @@ class Truth:
         return Truth(self.task, self.runs[:number], self.paths[:number])
 
 
-def find_truths(number: int, seed: int = 0) -> Iterator[Truth]:
+def find_truths(number: int, seed: int = 0, variant: int = 0) -> Iterator[Truth]:
     """Yield all tasks of the built-in worlds, each with `number` good runs in random orders with random reads."""
     for source in all_sources([]):
-        task = source.make()
+        task = source.make(variant)
         random = Random(f"{seed} {task.id}")
         tried = (_play(task, random) for _ in range(MOST_TRIALS * number))
         good = list(islice((one for one in tried if accepts(task, one[1])), number))
