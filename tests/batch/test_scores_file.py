@@ -166,6 +166,23 @@ def test_scores_by_rules_are_explained_by_the_same_rules(tmp_path: Path) -> None
     score_files([episodes], scores, Settings((), (str(rules),)))
     assert "Broken: refund(...) requires check(...)" in run("explain", scores, "--episode", 1)
     assert run("explain", scores, "--episode", 1) == run("explain", episodes, "--rules", rules, "--episode", 1)
+    by_rule = run("table", scores, "--by", "rule")
+    assert "refund(...) requires check(...)       1    0      1    0       0" in by_rule
+    assert by_rule == run("table", episodes, "--rules", rules, "--by", "rule")
+
+
+def test_scores_by_rules_that_were_changed_are_not_explained(tmp_path: Path) -> None:
+    episodes, rules, scores = (tmp_path / name for name in ("episodes.jsonl", "rules.yaml", "scores.parquet"))
+    episodes.write_text('{"task": "", "calls": [{"tool": "refund", "arguments": {}}]}\n')
+    rules.write_text("rules: [never refund(...)]\n")
+    score_files([episodes], scores, Settings((), (str(rules),)))
+    rules.write_text("rules: [never refund(...), never pay(...)]\n")
+    results = load_results(scores)
+    assert results.rules == ()
+    assert results.results[0].why == "its rule files are gone, or were changed after it was scored"
+    found = CliRunner().invoke(make_app("explain"), ["explain", str(scores)])
+    assert found.exit_code == 1
+    assert "its rule files are gone" in found.output
 
 
 SHOWN = 20

@@ -195,7 +195,7 @@ _NOTHING: Final = {
     By.HARM: "there were no harmful calls",
     By.FAULT: "a table of failure modes needs the agent 'oracle' and agents that fail on purpose",
     By.REWARD: "no episode has a reward of its source",
-    By.RULE: "a table of rules needs rules: name their file with --rules",
+    By.RULE: "a table of rules needs rules: name their file with --rules, here or when a file of scores is written",
 }
 """What is said if there is nothing to put into a table."""
 
