@@ -377,6 +377,13 @@ def test_the_command_shows_the_change_and_writes_it_if_told(corepath: Run, files
     assert again.stdout == "good.jsonl: The task accepts the run already, so nothing changes.\n"
 
 
+def test_the_command_says_where_the_task_stands_if_there_is_none(corepath: Run, files: Path) -> None:
+    done = corepath("learn", "--add", "t.yaml", "good.jsonl", cwd=files)
+    assert done.returncode == 2
+    assert "good.jsonl is no task file" in done.stderr
+    assert "as in corepath learn --add RUN TASK.yaml" in done.stderr
+
+
 def test_several_runs_are_added_into_another_file(corepath: Run, files: Path) -> None:
     done = corepath(
         "learn", "--add", "good.jsonl", "--add", "other.jsonl", "t.yaml", "--out", "u.yaml", "--json", cwd=files
