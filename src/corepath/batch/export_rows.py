@@ -168,7 +168,7 @@ def _parse_line(raw: bytes) -> Any:
 
 def _not_scores(there: Sequence[str] | Mapping[str, Any]) -> str:
     found = ", ".join(map(str, there))[:120] or "no field"
-    return f"no scores, as corepath score writes them with --out or --json, but {found}"
+    return f"these are not scores, as corepath score --out or --json writes them; there is {found}"
 
 
 def _read_row(record: Mapping[str, Any], names: Sequence[str], made: int, *, sessions: bool) -> ScoreRow:
