@@ -59,6 +59,13 @@ def test_help_names_every_command(corepath, option):
     assert all(f" {name} " in done.stdout for name in ("score", "check", "show", "schema"))
 
 
+def test_no_word_of_a_help_text_is_cut_at_80_columns(corepath):
+    names = re.findall(r"^│ (\w+)  ", corepath("--help").stdout, re.MULTILINE)
+    cut = [line for name in names for line in corepath(name, "--help").stdout.splitlines() if "…" in line]
+    assert len(names) > 20
+    assert cut == []
+
+
 WRONG_USE: dict[str, tuple[list[object], str]] = {
     "no command": ([], "Usage"),
     "another command": (["grade"], "No such command 'grade'"),

@@ -53,7 +53,7 @@ def compare_command(
         str | None,
         typer.Option(
             metavar="NAME,...",
-            help=f"Scores to compare. Default: {','.join(VECTOR)}, and reward and {BROKEN} if there are any.",
+            help=f"Scores to compare. Default: {', '.join(VECTOR)}, and reward and {BROKEN} if there are any.",
         ),
     ] = None,
     fail_if_worse: Annotated[

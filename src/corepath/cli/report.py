@@ -83,7 +83,11 @@ def report_command(
     tasks: TasksOption = None,
     rules: RulesOption = None,
     out_folder: Annotated[
-        Path | None, typer.Option("--out", help="Folder to write to. Default: 'report' in the first run's folder.")
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Folder to write to. Default: 'report' in the first run's folder, or NAME-report beside a file.",
+        ),
     ] = None,
     episodes: EpisodesOption = None,
     only: OnlyOption = None,
