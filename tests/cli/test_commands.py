@@ -59,6 +59,17 @@ def test_help_names_every_command(corepath, option):
     assert all(f" {name} " in done.stdout for name in ("score", "check", "show", "schema"))
 
 
+def test_ctrl_c_while_a_command_is_imported_is_130_without_a_traceback():
+    code = (
+        "import sys, corepath.cli as cli\n"
+        "def stop(name): raise KeyboardInterrupt\n"
+        "cli.import_module, sys.argv[1:] = stop, ['verify']\n"
+        "cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_no_word_of_a_help_text_is_cut_at_80_columns(corepath):
     names = re.findall(r"^│ (\w+)  ", corepath("--help").stdout, re.MULTILINE)
     cut = [line for name in names for line in corepath(name, "--help").stdout.splitlines() if "…" in line]

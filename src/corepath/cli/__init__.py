@@ -66,6 +66,8 @@ def main() -> None:
     except InputError as error:
         print_problems(error.problems)
         sys.exit(1)
+    except KeyboardInterrupt:  # while the command's module was imported
+        sys.exit(130)
     except OSError as error:  # a closed pipe or a full disk: buffered output cannot be written either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
