@@ -91,7 +91,8 @@ def read_score_rows(
     """Yield the chosen scores of each episode in a file, and a `Problem` for each row or line that is malformed.
 
     The path `-` is standard input. Only a small part of the file is in memory at any time. If `sessions` is True, the
-    ids in the file are those of sessions rather than of traces. Raises `InputError` if a package is missing.
+    ids in the file are those of sessions rather than of traces. Raises `MissingExtraError` if pyarrow is not installed
+    and the file is Parquet.
     """
     name = "<stdin>" if str(path) == "-" else str(path)
     try:

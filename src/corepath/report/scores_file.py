@@ -20,9 +20,10 @@ from weakref import finalize
 
 from corepath.batch.shards import DamagedFileError, Shard, read_lines
 from corepath.episode import FAILED_OUTSIDE, IMPOSSIBLE, Episode
-from corepath.errors import CorepathError, Problem, install
+from corepath.errors import CorepathError, Problem
 from corepath.files.lookup import Tasks
 from corepath.files.rules import load_rules
+from corepath.importers.parquet import import_pyarrow
 from corepath.play.play import rescore
 from corepath.report.results import Result, Results
 from corepath.report.stored import EpisodeFile, compact, content_hash
@@ -90,11 +91,7 @@ def _entry_of(result: Result, tasks: Tasks, file: str, line: int) -> Entry:
 
 def _read_rows(path: Path, tasks: Tasks) -> Iterator[tuple[_Reader, list[dict[str, Any]]]]:
     """Yield a reader and some rows for it, batch by batch."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415  # an extra
-        import pyarrow.parquet as pq  # noqa: PLC0415
-    except ModuleNotFoundError:
-        raise CorepathError(f"{path}: reading Parquet needs pyarrow: {install('batch')}") from None
+    pa, pq = import_pyarrow(path)
     try:
         with pq.ParquetFile(path, pre_buffer=False) as file:
             if missing := [name for name in ("task", "pc", "harms") if name not in file.schema_arrow.names]:
