@@ -16,6 +16,7 @@ from corepath.cli.options import (
     RulesOption,
     RunsArgument,
     TasksOption,
+    WideOption,
     find_rules,
     require_episodes,
 )
@@ -61,6 +62,7 @@ def compare_command(
     ] = False,
     profile: ProfileOption = None,
     as_json: JsonOption = False,
+    wide: WideOption = False,
 ) -> None:
     """Compare two agents on the tasks that both played: differences, intervals and what is detectable."""
     names = _parse_scores(scores)
@@ -76,7 +78,7 @@ def compare_command(
     if as_json:
         _print_json(ours, theirs, differences, lost)
     else:
-        _print_comparison(ours, theirs, differences, lost)
+        _print_comparison(ours, theirs, differences, lost, wide=wide)
     if fail_if_worse:
         _check_regressions(differences, judged, lost)
     _finish_all(loaded.values())
@@ -173,7 +175,9 @@ def _print_json(ours: Results, theirs: Results, differences: list[Difference], l
         typer.echo(json.dumps(row))
 
 
-def _print_comparison(ours: Results, theirs: Results, differences: list[Difference], lost: list[Difference]) -> None:
+def _print_comparison(
+    ours: Results, theirs: Results, differences: list[Difference], lost: list[Difference], *, wide: bool
+) -> None:
     a, b = (f"{next(iter(one.by_agent))} ({one.places[0]})" for one in (ours, theirs))
     number = ".3f"
     table = Table(
@@ -182,14 +186,14 @@ def _print_comparison(ours: Results, theirs: Results, differences: list[Differen
          Column("interval", "95 % interval"), Column("detectable", "detectable", number)),
         tuple((one.score, one.a, one.b, one.difference, _interval(one), one.detectable) for one in differences),
     )  # fmt: skip
-    print_scores(table)
+    print_scores(table, wide=wide)
     tasks = len(differences[0].by_task)
     print_text(f"over {count(tasks, 'task')} that both played; detectable: the smallest difference that would be seen "
                "four times in five")  # fmt: skip
     _print_changed_tasks(differences)
     if (beside := _compare_with_reward(ours, theirs)) is not None:
         typer.echo()
-        print_scores(beside)
+        print_scores(beside, wide=wide)
         typer.echo()
     worse_in = ", ".join(one.score for one in lost) or "no score"
     print_text(f"B is worse in {worse_in}, more than by chance (signs flipped at random, Holm's rule over the scores)")
