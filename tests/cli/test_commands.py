@@ -59,6 +59,11 @@ def test_help_names_every_command(corepath, option):
     assert all(f" {name} " in done.stdout for name in ("score", "check", "show", "schema"))
 
 
+@pytest.mark.parametrize("command", ["score", "table", "compare", "benchmark", "run", "rescore"])
+def test_a_command_whose_tables_leave_out_columns_takes_wide(corepath, command):
+    assert "--wide" in corepath(command, "--help").stdout
+
+
 def test_ctrl_c_while_a_command_is_imported_is_130_without_a_traceback():
     code = (
         "import sys, corepath.cli as cli\n"
