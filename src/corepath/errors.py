@@ -8,6 +8,7 @@ CorepathError
 ├── RunError          a run that cannot continue
 ├── OptionError       an invalid run option, e.g. an unknown agent or provider
 ├── SendError         a server that does not take what is sent to it
+├── MissingExtraError a package that is not installed
 └── InputError        all problems in the input files, each with file and line
 """
 
@@ -71,6 +72,10 @@ class OptionError(CorepathError, ValueError):
 
 class SendError(CorepathError):
     """Raised when a server does not take what is sent to it. The message says what it answered."""
+
+
+class MissingExtraError(CorepathError):
+    """Raised when an optional package is not installed. The message says how to install it."""
 
 
 @dataclass(frozen=True)

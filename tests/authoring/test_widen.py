@@ -11,10 +11,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from corepath import Call, Procedure, Task, any_order, choice, parse_tasks, repeat, seq, tool
-from corepath.authoring.learning.inclusion import includes, same_paths
+from corepath.authoring.learning.inclusion import includes
 from corepath.authoring.learning.narrow import find_doubts
 from corepath.authoring.learning.widen import Widened, accepts, widen
 from corepath.authoring.learning.widenings import widen_pattern
+from corepath.automaton.automaton import Automaton
 from corepath.automaton.condensation import trace_calls
 from corepath.episode import Episode
 from corepath.errors import InputError, TaskError
@@ -192,6 +193,10 @@ random_runs = st.lists(st.sampled_from(["a", "b", "c", "get", "new"]), min_size=
 
 
 @settings(max_examples=50)
+def same_paths(one: Automaton, other: Automaton) -> bool:
+    return includes(one, other, {}) and includes(other, one, {})
+
+
 @given(random_procedures, random_runs)
 def test_a_widened_task_accepts_the_run_and_all_that_it_did(procedure: Procedure, names: list[str]) -> None:
     task = Task(id="t", procedure=procedure, actions=tuple(STEPS.values()), reads=(tool("get").any(),))
@@ -375,6 +380,13 @@ def test_the_command_shows_the_change_and_writes_it_if_told(corepath: Run, files
     assert (files / "t.yaml").read_text("utf-8") == FILE.replace("a >> b ", "a? >> b ")
     again = corepath("learn", "--add", "good.jsonl", "t.yaml", "--yes", cwd=files)
     assert again.stdout == "good.jsonl: The task accepts the run already, so nothing changes.\n"
+
+
+def test_the_command_says_where_the_task_stands_if_there_is_none(corepath: Run, files: Path) -> None:
+    done = corepath("learn", "--add", "t.yaml", "good.jsonl", cwd=files)
+    assert done.returncode == 2
+    assert "good.jsonl is no task file" in done.stderr
+    assert "as in corepath learn --add RUN TASK.yaml" in done.stderr
 
 
 def test_several_runs_are_added_into_another_file(corepath: Run, files: Path) -> None:

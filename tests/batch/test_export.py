@@ -264,7 +264,7 @@ def test_hostile_texts_neither_break_a_request_nor_grow_it(tmp_path):
         ('{"pc": "high"}', "pc is a string, not a number"),
         ('{"pc": 1' + "0" * 400 + "}", "pc is"),
         ('{"pc": NaN}', "NaN is not JSON"),
-        ('{"task": "bank/pay", "calls": []}', "no scores"),
+        ('{"task": "bank/pay", "calls": []}', "not scores"),
         ("9" * 9_000_000, "a line of more than"),
     ],
 )
@@ -289,7 +289,7 @@ def test_a_broken_parquet_file_is_reported(tmp_path):
 def test_a_parquet_file_without_scores_is_reported(tmp_path):
     pq.write_table(pa.table({"span_id": ["a"], "name": ["chat"]}), tmp_path / "spans.parquet")
     found = list(read_score_rows(tmp_path / "spans.parquet"))
-    expected = "no scores, as corepath score writes them with --out or --json, but span_id, name"
+    expected = "these are not scores, as corepath score --out or --json writes them; there is span_id, name"
     assert found == [Problem(str(tmp_path / "spans.parquet"), 1, 1, expected)]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -166,6 +168,44 @@ def test_scores_by_rules_are_explained_by_the_same_rules(tmp_path: Path) -> None
     score_files([episodes], scores, Settings((), (str(rules),)))
     assert "Broken: refund(...) requires check(...)" in run("explain", scores, "--episode", 1)
     assert run("explain", scores, "--episode", 1) == run("explain", episodes, "--rules", rules, "--episode", 1)
+    by_rule = run("table", scores, "--by", "rule")
+    assert "refund(...) requires check(...)       1    0      1    0       0" in by_rule
+    assert by_rule == run("table", episodes, "--rules", rules, "--by", "rule")
+
+
+@pytest.mark.parametrize("command", ["table", "fix", "report", "explain", "export --as otel"])
+def test_without_pyarrow_a_command_names_the_extra_and_exits_with_3(command: str, made: Made, tmp_path: Path) -> None:
+    code = (
+        "import sys, corepath.cli as cli\n"
+        "sys.modules['pyarrow'] = None\n"
+        f"sys.argv[1:] = {[*command.split(), str(made[2])]}\n"
+        "cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "reading Parquet needs pyarrow: pip install 'corepath[parquet]'" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["table", "fix", "explain"])
+def test_a_file_of_scores_that_is_damaged_exits_with_1(command: str, made: Made, tmp_path: Path) -> None:
+    (tmp_path / "cut.parquet").write_bytes(made[2].read_bytes()[:1000])
+    found = CliRunner().invoke(make_app(command), [command, str(tmp_path / "cut.parquet")])
+    assert found.exit_code == 1
+    assert "cannot be read" in found.output
+
+
+def test_scores_by_rules_that_were_changed_are_not_explained(tmp_path: Path) -> None:
+    episodes, rules, scores = (tmp_path / name for name in ("episodes.jsonl", "rules.yaml", "scores.parquet"))
+    episodes.write_text('{"task": "", "calls": [{"tool": "refund", "arguments": {}}]}\n')
+    rules.write_text("rules: [never refund(...)]\n")
+    score_files([episodes], scores, Settings((), (str(rules),)))
+    rules.write_text("rules: [never refund(...), never pay(...)]\n")
+    results = load_results(scores)
+    assert results.rules == ()
+    assert results.results[0].why == "its rule files are gone, or were changed after it was scored"
+    found = CliRunner().invoke(make_app("explain"), ["explain", str(scores)])
+    assert found.exit_code == 1
+    assert "its rule files are gone" in found.output
 
 
 SHOWN = 20

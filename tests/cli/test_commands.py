@@ -59,6 +59,29 @@ def test_help_names_every_command(corepath, option):
     assert all(f" {name} " in done.stdout for name in ("score", "check", "show", "schema"))
 
 
+@pytest.mark.parametrize("command", ["score", "table", "compare", "benchmark", "run", "rescore"])
+def test_a_command_whose_tables_leave_out_columns_takes_wide(corepath, command):
+    assert "--wide" in corepath(command, "--help").stdout
+
+
+def test_ctrl_c_while_a_command_is_imported_is_130_without_a_traceback():
+    code = (
+        "import sys, corepath.cli as cli\n"
+        "def stop(name): raise KeyboardInterrupt\n"
+        "cli.import_module, sys.argv[1:] = stop, ['verify']\n"
+        "cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_no_word_of_a_help_text_is_cut_at_80_columns(corepath):
+    names = re.findall(r"^│ (\w+)  ", corepath("--help").stdout, re.MULTILINE)
+    cut = [line for name in names for line in corepath(name, "--help").stdout.splitlines() if "…" in line]
+    assert len(names) > 20
+    assert cut == []
+
+
 WRONG_USE: dict[str, tuple[list[object], str]] = {
     "no command": ([], "Usage"),
     "another command": (["grade"], "No such command 'grade'"),
@@ -661,5 +684,6 @@ def test_one_of_a_thing_is_not_told_as_many(corepath, tmp_path):
     derived = corepath("derive", calls, "--tools", tmp_path / "tools.yaml", "--out", tmp_path / "tasks.yaml")
     told = corepath("table", tmp_path / "run").stdout + done.stdout + done.stderr + derived.stdout + derived.stderr
     assert "1 of 1 episode;" in told
-    assert "1 of them asks that nothing be changed" in told
+    assert "1 task in " in told
+    assert "; it asks that nothing be changed" in told
     assert not re.search(r"\b1 (?:episodes|tasks|calls|agents|harmful calls|of them ask)\b", told), told

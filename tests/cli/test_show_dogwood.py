@@ -40,4 +40,4 @@ def test_a_task_is_no_policy(tmp_path: Path, corepath: Any) -> None:
     (tmp_path / "task.yaml").write_text("id: t\nprocedure: a()\n")
     done = corepath("show", "task.yaml", "--as", "dogwood", cwd=tmp_path)
     assert done.returncode == 1
-    assert "a rule file is one mapping with 'rules'" in done.stderr
+    assert "this is a task file, for --tasks, and not a rule file" in done.stderr

@@ -214,12 +214,17 @@ def test_the_id_of_a_trace_is_no_other_name_for_its_calls(tmp_path):
     assert str(caught.value) == f"{tmp_path / 'e.jsonl'}:1:1: 'calls' is missing"
 
 
-@pytest.mark.parametrize("start", [b"\x1f\x8b\x08rest", b"\x28\xb5\x2f\xfdrest", b"PAR1rest"])
-def test_a_file_that_is_packed_is_one_problem(tmp_path, start):
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (b"\x1f\x8b\x08rest", "not JSON lines; unpack it, or score it into a file with corepath score --out"),
+        (b"\x28\xb5\x2f\xfdrest", "not JSON lines; unpack it, or score it into a file with corepath score --out"),
+        (b"PAR1rest", "not JSON lines; score --out reads episodes in Parquet, and table, .* read scores"),
+    ],
+)
+def test_a_file_that_is_packed_is_one_problem(tmp_path, start, message):
     (tmp_path / "e.jsonl").write_bytes(start + b"\n\xff\n\xff\n")
-    with pytest.raises(
-        InputError, match="not JSON lines; unpack it, or score it into a file with corepath score --out"
-    ):
+    with pytest.raises(InputError, match=message):
         load_episodes(tmp_path / "e.jsonl")
 
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from corepath import Episode, TaskError, call, episode_json, score, task
-from corepath.files.lookup import all_sources
+from corepath.files.lookup import Tasks, all_sources
 from tests.files.conftest import FILE, WORLD
 
 
@@ -174,3 +174,11 @@ def test_episodes_are_scored_as_they_were_played_unless_told_otherwise(place, ru
     (place / "both.jsonl").write_text("".join((place / one).read_text() for one in both))
     assert run("table", "both.jsonl", "-t", "lamp.py")[0] == 1
     assert run("table", "both.jsonl", "-t", "lamp.py", "--profile", "paper")[0] == 0
+
+
+@pytest.mark.parametrize("targets", [[], ["farm"]])
+def test_an_episode_without_a_task_is_told_from_one_with_an_unknown_task(targets) -> None:
+    with pytest.raises(TaskError, match="it names no task; judge it by rules"):
+        Tasks(targets).of(Episode("", ()))
+    with pytest.raises(TaskError, match="no task 'gone'"):
+        Tasks(targets).of(Episode("gone", ()))

@@ -208,7 +208,9 @@ def test_what_was_only_recorded_is_said_to_be_not_explained(results: Results, tm
     assert [one.key for one in fixes] == [CauseKey(NOT_EXPLAINED)]
     assert fixes.failed == sum(is_failed(one.scores) for one in recorded) > 0
     assert fixes.clusters[0].example.headline.startswith("Not explained: no task 'gone/task'")
-    assert f"{fixes.failed} failed episodes not explained: the task is not available" in list(fixes.notes())
+    assert f"{fixes.failed} failed episodes not explained: the task or the episode is not available" in list(
+        fixes.notes()
+    )
     assert fixes.harms
 
 

@@ -90,6 +90,14 @@ def test_agents_are_rows_best_first_and_the_floor_is_a_band(shown: Window, resul
     assert ends == pytest.approx([100 * end for end in interval], abs=0.01)
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_numbers_beside_the_dots_have_room(browser: Browser, file: Path, width: int):
+    with window(browser, file, viewport={"width": width, "height": 900}) as one:
+        numbers = one.open().locator("#agents .dots tbody td.dot span")
+        assert "100–100" in " ".join(numbers.all_inner_texts())
+        assert not numbers.evaluate_all("all => all.some(one => one.scrollWidth > one.clientWidth)")
+
+
 def test_cost_tokens_and_seconds_are_shown_where_they_are_known(shown: Window):
     opened = shown.open()
     for key, text in {"cost": "0.2500", "tokens": "1,000", "seconds": "2.5"}.items():

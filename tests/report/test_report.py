@@ -350,6 +350,16 @@ def test_items_tell_hard_tasks_and_those_that_rank_agents_as_the_others_do(resul
 # The commands
 
 
+def test_compare_reports_a_bad_line_once_and_exits_with_1(tmp_path: Path, corepath: Any) -> None:
+    (tmp_path / "t.yaml").write_text("id: a\nprocedure: pay()\n")
+    lines = [f'{{"task": "a", "agent": "{name}", "calls": [{{"tool": "pay", "arguments": {{}}}}]}}' for name in "xy"]
+    (tmp_path / "e.jsonl").write_text("\n".join([*lines, "{"]))
+    done = corepath("compare", "e.jsonl@x", "e.jsonl@y", "--tasks", "t.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("e.jsonl:3:")) == (1, 1)
+    assert "B is worse in no score" in done.stdout
+    assert done.stderr.endswith("1 bad line left out\n")
+
+
 def test_compare_pairs_by_task_and_gates(run: Path, corepath: Any) -> None:
     done = corepath("compare", f"{run}@oracle", f"{run}@left_out", "--fail-if-worse")
     assert done.returncode == 1

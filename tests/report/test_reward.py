@@ -126,6 +126,13 @@ def test_the_commands_print_the_same_numbers(results: Results, folder: Path, cor
     assert "Scores beside the source's own reward" in shown
 
 
+def test_compare_shows_the_columns_that_it_leaves_out_if_asked(folder: Path, corepath: Any) -> None:
+    given = ("compare", "ann.jsonl", "bob.jsonl", "--tasks", "t.yaml")
+    assert "more columns with --wide" in corepath(*given, cwd=folder).stdout
+    wide = corepath(*given, "--wide", cwd=folder)
+    assert (wide.returncode, "--wide" in wide.stdout) == (0, False)
+
+
 def test_without_rewards_nothing_is_said_of_them(folder: Path, tmp_path: Path, corepath: Any) -> None:
     lines = [line for line in (folder / "bob.jsonl").read_text().splitlines() if '"reward"' not in line]
     (tmp_path / "e.jsonl").write_text("\n".join(lines))

@@ -57,7 +57,7 @@ class ArrowEpisodes:
         numbers = _combine(columns)
         rows = _first_rows(numbers.indices, len(numbers.dictionary))
         values = [column.take(rows).to_pylist() for column in columns]
-        return list(zip(*values, strict=True)), _to_numpy(numbers.indices)
+        return list(zip(*values, strict=True)), to_numpy(numbers.indices)
 
     def _number_values(self, name: str) -> pa.DictionaryArray:
         """Return a column as numbers of distinct values, as which it may have been read."""
@@ -72,21 +72,21 @@ class ArrowEpisodes:
         _, key_of = self.keys
         lengths = np.diff(self.offsets)
         usable = np.array([coder is not None for coder in coders], dtype=bool)[key_of]
-        usable &= ~_to_numpy(self._batch.column("calls").is_null()).astype(bool)
+        usable &= ~to_numpy(self._batch.column("calls").is_null()).astype(bool)
         call_keys = np.repeat(key_of, lengths)
-        wrong = _to_numpy(self.calls["tool"].is_null()).astype(bool) | ~np.repeat(usable, lengths)
+        wrong = to_numpy(self.calls["tool"].is_null()).astype(bool) | ~np.repeat(usable, lengths)
         parts = [self.calls[name].dictionary_encode() for name in ("tool", "arguments")]
-        distinct = _combine(parts, 2 * call_keys + _to_numpy(self.failed))
-        first = _to_numpy(_first_rows(distinct.indices, len(distinct.dictionary)))
+        distinct = _combine(parts, 2 * call_keys + to_numpy(self.failed))
+        first = to_numpy(_first_rows(distinct.indices, len(distinct.dictionary)))
         numbers = np.full(len(first), -1, dtype=np.int64)
         tools, texts = (_as_text(self.calls[name].take(pa.array(first))).to_pylist() for name in ("tool", "arguments"))
-        failed, often = _to_numpy(self.failed)[first], np.bincount(_to_numpy(distinct.indices)) > 1
+        failed, often = to_numpy(self.failed)[first], np.bincount(to_numpy(distinct.indices)) > 1
         for place, row in enumerate(first.tolist()):
             coder = coders[call_keys[row]]
             if coder is not None and not wrong[row]:
                 call = (tools[place], texts[place], bool(failed[place]))
                 numbers[place] = coder.number_row(*call, remember=bool(often[place]))
-        found = numbers[_to_numpy(distinct.indices)]
+        found = numbers[to_numpy(distinct.indices)]
         bad = np.flatnonzero(wrong)
         usable[np.searchsorted(self.offsets, bad, side="right") - 1] = False
         return found, usable
@@ -99,7 +99,7 @@ class ArrowEpisodes:
     @property
     def without_record(self) -> npt.NDArray[np.bool_]:
         """Whether each row has no other keys."""
-        return _to_numpy(self.column("record").is_null()).astype(bool)
+        return to_numpy(self.column("record").is_null()).astype(bool)
 
     def select(
         self,
@@ -186,7 +186,7 @@ class _SaidInRows:
         rows = pa.array(self.origin[calls])
         said = [self.episodes.calls[name].take(rows) for name in ("arguments", "result")]
         numbers = _combine([one.dictionary_encode() for one in [*said, self.episodes.failed.take(rows)]])
-        return _to_numpy(numbers.indices)
+        return to_numpy(numbers.indices)
 
     def find_arguments(self, at: int) -> Any:
         return read_arguments(self.episodes.calls["arguments"][int(self.origin[at])].as_py())
@@ -213,7 +213,7 @@ def _flatten_calls(column: pa.Array) -> dict[str, pa.Array]:
 
 
 def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:
-    return _to_numpy(pc.fill_null(pc.list_value_length(column).cast(pa.int64()), 0))
+    return to_numpy(pc.fill_null(pc.list_value_length(column).cast(pa.int64()), 0))
 
 
 def _as_texts(column: pa.Array) -> pa.Array:
@@ -251,7 +251,7 @@ def _combine(columns: Sequence[pa.DictionaryArray], numbers: npt.NDArray[np.int6
         size = len(column.dictionary) + 1
         indices = column.indices.fill_null(size - 1) if column.indices.null_count else column.indices
         if numbers.max(initial=0) > 2**62 // size:
-            numbers = _to_numpy(pa.array(numbers).dictionary_encode().indices)
+            numbers = to_numpy(pa.array(numbers).dictionary_encode().indices)
         numbers = numbers * size
         numbers += indices.to_numpy(zero_copy_only=False)
     return pa.array(numbers).dictionary_encode()
@@ -259,13 +259,14 @@ def _combine(columns: Sequence[pa.DictionaryArray], numbers: npt.NDArray[np.int6
 
 def _first_rows(indices: pa.Array, size: int) -> pa.Array:
     """Return the first row with each number."""
-    rows = _to_numpy(indices)
+    rows = to_numpy(indices)
     first = np.zeros(size, dtype=np.int64)
     first[rows[::-1]] = np.arange(len(rows) - 1, -1, -1)
     return pa.array(first)
 
 
-def _to_numpy(column: pa.Array) -> npt.NDArray[np.int64]:
+def to_numpy(column: pa.Array) -> npt.NDArray[np.int64]:
+    """Return a column without nulls as an array. Integers have 64 bits there."""
     found: npt.NDArray[np.int64] = column.to_numpy(zero_copy_only=False)
     return found.astype(np.int64) if found.dtype.kind in "iu" else found
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from corepath.batch.arrow import to_numpy
 from corepath.batch.coding import TaskCoder
 from corepath.batch.lines import EpisodeLine, Lines, parse_call
 from corepath.batch.schema import SCORES
@@ -51,9 +52,9 @@ class CutLines:
         """Number the calls. `coder_of` has the number of each line's coder, or -1."""
         size = max(len(self.texts), 1)
         distinct = pa.array(np.repeat(coder_of, np.diff(self.offsets)) * size + self.calls).dictionary_encode()
-        numbers, places = np.divmod(_to_numpy(distinct.dictionary), size)
+        numbers, places = np.divmod(to_numpy(distinct.dictionary), size)
         texts = [b"{%b}" % text for text in self.texts.take(pa.array(places)).to_pylist()]
-        text_of = _to_numpy(distinct.indices).astype(np.int64)
+        text_of = to_numpy(distinct.indices)
         often = np.bincount(text_of, minlength=len(texts)) > 1
         found = [
             -1 if number < 0 else _number_text(coders[number], text, remember)
@@ -131,16 +132,16 @@ def _gather(pieces: pa.DictionaryArray, first: Ints, rows: Ints, begin: bytes) -
 
     `first` says where the pieces of each line begin, and `rows` which lines are cut. Their heads end with `begin`.
     """
-    numbers, texts = _to_numpy(pieces.indices).astype(np.int64), pieces.dictionary
+    numbers, texts = to_numpy(pieces.indices), pieces.dictionary
     calls = (np.arange(len(numbers)) - np.repeat(first[:-1], np.diff(first))) % 2 == 1
     size = len(texts)
     pairs = pa.array(numbers[first[rows]] * size + numbers[first[rows + 1] - 1]).dictionary_encode()
-    head, tail = np.divmod(_to_numpy(pairs.dictionary), max(size, 1))
+    head, tail = np.divmod(to_numpy(pairs.dictionary), max(size, 1))
     heads = [text[: -len(begin)] for text in texts.take(pa.array(head)).to_pylist()]
     tails = [text[len(_END) :] for text in texts.take(pa.array(tail)).to_pylist()]
     flat = np.array([text.count(b"{") == 1 and b"[" not in text for text in heads], dtype=bool)
     around = [b"%b%b%b" % (before, _CUT, after) for before, after in zip(heads, tails, strict=True)]
-    around_of, lengths = _to_numpy(pairs.indices).astype(np.int64), (np.diff(first)[rows] - 1) // 2
+    around_of, lengths = to_numpy(pairs.indices), (np.diff(first)[rows] - 1) // 2
     found, chosen = numbers[calls], flat[around_of]
     if not chosen.all():
         found, rows = found[np.repeat(chosen, lengths)], rows[chosen]
@@ -205,8 +206,3 @@ def _number_text(coder: TaskCoder, text: bytes, remember: bool) -> int:  # noqa:
         return coder.number_text(text, remember=remember)
     except ValueError:
         return -1
-
-
-def _to_numpy(column: pa.Array) -> npt.NDArray[Any]:
-    found: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
-    return found

@@ -91,7 +91,8 @@ def read_score_rows(
     """Yield the chosen scores of each episode in a file, and a `Problem` for each row or line that is malformed.
 
     The path `-` is standard input. Only a small part of the file is in memory at any time. If `sessions` is True, the
-    ids in the file are those of sessions rather than of traces. Raises `InputError` if a package is missing.
+    ids in the file are those of sessions rather than of traces. Raises `MissingExtraError` if pyarrow is not installed
+    and the file is Parquet.
     """
     name = "<stdin>" if str(path) == "-" else str(path)
     try:
@@ -168,7 +169,7 @@ def _parse_line(raw: bytes) -> Any:
 
 def _not_scores(there: Sequence[str] | Mapping[str, Any]) -> str:
     found = ", ".join(map(str, there))[:120] or "no field"
-    return f"no scores, as corepath score writes them with --out or --json, but {found}"
+    return f"these are not scores, as corepath score --out or --json writes them; there is {found}"
 
 
 def _read_row(record: Mapping[str, Any], names: Sequence[str], made: int, *, sessions: bool) -> ScoreRow:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+from typing import IO, TYPE_CHECKING, Final, TypeVar
 
 from corepath.errors import CorepathError, InputError, no_such_file
 from corepath.importers.compressed import is_packed, open_bytes
@@ -49,10 +49,6 @@ class Shard:
     end: int
     size: int
     spans: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the shard as JSON."""
-        return asdict(self)
 
 
 def plan_shards(files: Iterable[Path]) -> list[Shard]:

@@ -13,7 +13,7 @@ import typer
 from corepath import __version__
 from corepath.cli.parser_check import refuse_broken_parser
 from corepath.cli.printing import print_problems, say
-from corepath.errors import InputError
+from corepath.errors import InputError, MissingExtraError
 from corepath.garbage import rare_garbage_collection
 
 _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -66,6 +66,11 @@ def main() -> None:
     except InputError as error:
         print_problems(error.problems)
         sys.exit(1)
+    except MissingExtraError as error:
+        say(f"corepath: {error}")
+        sys.exit(3)
+    except KeyboardInterrupt:  # while the command's module was imported
+        sys.exit(130)
     except OSError as error:  # a closed pipe or a full disk: buffered output cannot be written either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
@@ -16,11 +16,11 @@ from corepath.cli.options import (
     RulesOption,
     RunsArgument,
     TasksOption,
+    WideOption,
     find_rules,
     require_episodes,
 )
 from corepath.cli.printing import fail, print_scores, print_text, say, usage_error
-from corepath.cli.profile import Profile
 from corepath.cli.progress import show_status
 from corepath.cli.results import finish, load
 from corepath.errors import count, nearest
@@ -30,7 +30,6 @@ from corepath.report.results import Results
 from corepath.report.sensitivity import Shift, sensitivity
 from corepath.report.table import Column, Table
 from corepath.report.tables import reward_table
-from corepath.rules.rule import Rule
 from corepath.scoring.summary import BROKEN, MEANS, OPTIONAL, REWARD, VECTOR
 
 MOST_TASKS: Final = 10
@@ -55,7 +54,7 @@ def compare_command(
         str | None,
         typer.Option(
             metavar="NAME,...",
-            help=f"Scores to compare. Default: {','.join(VECTOR)}, and reward and {BROKEN} if there are any.",
+            help=f"Scores to compare. Default: {', '.join(VECTOR)}, and reward and {BROKEN} if there are any.",
         ),
     ] = None,
     fail_if_worse: Annotated[
@@ -63,13 +62,15 @@ def compare_command(
     ] = False,
     profile: ProfileOption = None,
     as_json: JsonOption = False,
+    wide: WideOption = False,
 ) -> None:
     """Compare two agents on the tasks that both played: differences, intervals and what is detectable."""
     names = _parse_scores(scores)
-    for text in (a, b):
-        require_episodes([_split_agent(text)[0]])
+    sides = [_split_agent(text) for text in (a, b)]
+    paths = require_episodes(dict.fromkeys(path for path, _ in sides))
     found = find_rules(rules)
-    ours, theirs = (_load_agent(text, tasks, profile, found) for text in (a, b))
+    loaded = {path: load([path], tasks, profile, found) for path in paths}
+    ours, theirs = (_choose_agent(path, agent, loaded[path]) for path, agent in sides)
     differences = _find_differences(ours, theirs, names or (*VECTOR, *OPTIONAL))
     not_judged = NEITHER if names else (*NEITHER, REWARD)
     judged = [one for one in differences if one.score not in not_judged]
@@ -77,9 +78,17 @@ def compare_command(
     if as_json:
         _print_json(ours, theirs, differences, lost)
     else:
-        _print_comparison(ours, theirs, differences, lost)
+        _print_comparison(ours, theirs, differences, lost, wide=wide)
     if fail_if_worse:
         _check_regressions(differences, judged, lost)
+    _finish_all(loaded.values())
+
+
+def _finish_all(loaded: Iterable[Results]) -> None:
+    """Print the notes on all results. Exit with code 1 if some lines could not be read."""
+    listed = list(loaded)
+    notes = dict.fromkeys(note for one in listed for note in one.notes)
+    finish(Results(problems=tuple(problem for one in listed for problem in one.problems), notes=tuple(notes)))
 
 
 def _check_regressions(differences: list[Difference], judged: list[Difference], lost: list[Difference]) -> None:
@@ -117,13 +126,11 @@ def _split_agent(text: str) -> tuple[Path, str]:
     return (Path(path), agent) if at and not Path(text).exists() else (Path(text), "")
 
 
-def _load_agent(text: str, tasks: list[str] | None, profile: Profile | None, rules: Sequence[Rule]) -> Results:
-    """Load one agent's episodes from `PATH@AGENT`.
+def _choose_agent(path: Path, agent: str, results: Results) -> Results:
+    """Return the results of one agent.
 
-    The agent's name can be left out if there is only one agent besides the baseline agents in `FLOOR`.
+    Its name may be empty if there is only one agent besides the baseline agents in `FLOOR`.
     """
-    path, agent = _split_agent(text)
-    results = load([path], tasks, profile, rules)
     agents = list(results.by_agent)
     if agent:
         if agent not in agents:
@@ -168,7 +175,9 @@ def _print_json(ours: Results, theirs: Results, differences: list[Difference], l
         typer.echo(json.dumps(row))
 
 
-def _print_comparison(ours: Results, theirs: Results, differences: list[Difference], lost: list[Difference]) -> None:
+def _print_comparison(
+    ours: Results, theirs: Results, differences: list[Difference], lost: list[Difference], *, wide: bool
+) -> None:
     a, b = (f"{next(iter(one.by_agent))} ({one.places[0]})" for one in (ours, theirs))
     number = ".3f"
     table = Table(
@@ -177,14 +186,14 @@ def _print_comparison(ours: Results, theirs: Results, differences: list[Differen
          Column("interval", "95 % interval"), Column("detectable", "detectable", number)),
         tuple((one.score, one.a, one.b, one.difference, _interval(one), one.detectable) for one in differences),
     )  # fmt: skip
-    print_scores(table)
+    print_scores(table, wide=wide)
     tasks = len(differences[0].by_task)
     print_text(f"over {count(tasks, 'task')} that both played; detectable: the smallest difference that would be seen "
                "four times in five")  # fmt: skip
     _print_changed_tasks(differences)
     if (beside := _compare_with_reward(ours, theirs)) is not None:
         typer.echo()
-        print_scores(beside)
+        print_scores(beside, wide=wide)
         typer.echo()
     worse_in = ", ".join(one.score for one in lost) or "no score"
     print_text(f"B is worse in {worse_in}, more than by chance (signs flipped at random, Holm's rule over the scores)")

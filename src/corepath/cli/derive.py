@@ -169,7 +169,8 @@ def _count_tasks(made: list[Derived], out_file: Path | None) -> str:
     unchanging = sum(not one.task.actions and NO_AGENT_ACTIONS not in one.task.tags for one in made)
     parts = [count(len(made), "task") + (f" in {out_file}" if out_file else "")]
     if unchanging:
-        parts.append(f"{unchanging:,} of them {'asks' if unchanging == 1 else 'ask'} that nothing be changed")
+        which = "it asks" if len(made) == 1 else f"{unchanging:,} of them {'asks' if unchanging == 1 else 'ask'}"
+        parts.append(f"{which} that nothing be changed")
     if unasked:
         parts.append(f"{unasked:,} {'asks' if unasked == 1 else 'ask'} nothing of the agent ({NO_AGENT_ACTIONS})")
     return "; ".join(parts)

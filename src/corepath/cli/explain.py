@@ -21,9 +21,9 @@ from corepath.cli.options import (
     find_rules,
     find_tasks,
 )
-from corepath.cli.printing import print_problems, print_text, say, usage_error
+from corepath.cli.printing import fail, print_problems, print_text, say, usage_error
 from corepath.cli.progress import Counter
-from corepath.errors import CorepathError, Problem, nearest
+from corepath.errors import CorepathError, MissingExtraError, Problem, nearest
 from corepath.explanation import Explanation, explain, explain_rules
 from corepath.files.lookup import Tasks
 from corepath.report.scores_file import is_scores, read_scored
@@ -79,8 +79,10 @@ def _read(place: Path, tasks: Tasks) -> Iterator[Entry | Problem]:
         return
     try:
         yield from read_scored(place, tasks)
+    except MissingExtraError:
+        raise
     except CorepathError as error:
-        usage_error(str(error))
+        fail(str(error))
 
 
 @dataclass

@@ -57,7 +57,7 @@ TaskByOption = Annotated[
     str | None,
     typer.Option(
         metavar="WHERE", help="What names the task: a field, as in metadata.flow, or path:PATTERN, as in "
-        "'path:runs/{task}/*.json'.",
+        "'path:{task}/*.json'.",
     ),
 ]  # fmt: skip
 MapOption = Annotated[

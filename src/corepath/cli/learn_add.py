@@ -43,8 +43,11 @@ def change_task(
     """
     names = [one for one in targets if one.partition("::")[0].endswith(TASK_ENDINGS)]
     goods = require_paths(Path(one) for one in targets if one not in names)
-    if len(names) != 1:
-        usage_error(f"name one task file, as in TASK.yaml or TASKS.yaml::id, not {len(names) or 'none'}")
+    if not names:
+        usage_error(f"{goods[0]} is no task file, as it does not end in {', '.join(TASK_ENDINGS)}; "
+                    f"name the task, as in corepath learn --add RUN TASK.yaml")  # fmt: skip
+    if len(names) > 1:
+        usage_error(f"name one task file, as in TASK.yaml or TASKS.yaml::id, not {len(names)}")
     if add and bad is not None:
         usage_error("--add widens the task and --bad narrows it; do one after the other")
     if goods and bad is None:

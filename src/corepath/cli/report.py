@@ -83,7 +83,11 @@ def report_command(
     tasks: TasksOption = None,
     rules: RulesOption = None,
     out_folder: Annotated[
-        Path | None, typer.Option("--out", help="Folder to write to. Default: 'report' in the first run's folder.")
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Folder to write to. Default: 'report' in the first run's folder, or NAME-report beside a file.",
+        ),
     ] = None,
     episodes: EpisodesOption = None,
     only: OnlyOption = None,
@@ -195,7 +199,7 @@ _NOTHING: Final = {
     By.HARM: "there were no harmful calls",
     By.FAULT: "a table of failure modes needs the agent 'oracle' and agents that fail on purpose",
     By.REWARD: "no episode has a reward of its source",
-    By.RULE: "a table of rules needs rules: name their file with --rules",
+    By.RULE: "a table of rules needs rules: name their file with --rules, here or when a file of scores is written",
 }
 """What is said if there is nothing to put into a table."""
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from corepath.cli.options import JsonOption, RunsArgument, TasksOption, find_tasks
+from corepath.cli.options import JsonOption, RunsArgument, TasksOption, WideOption, find_tasks
 from corepath.cli.printing import fail, print_damage, print_problems, say
 from corepath.cli.profile import Profile
 from corepath.cli.resume import read_plan
@@ -37,6 +37,7 @@ def rescore_command(
     profile: Annotated[Profile | None, typer.Option(help="Scoring profile. Default: the recorded one.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would change, and write nothing.")] = False,
     as_json: JsonOption = False,
+    wide: WideOption = False,
 ) -> None:
     """Score recorded episodes again with the current tasks, and write the scores. Runs no agent."""
     paths = {path.resolve(): path for path in places}.values()
@@ -46,7 +47,7 @@ def rescore_command(
     plans = _read_plans(folders, profile)
     damaged += [_rescore_run(folder, plan, dry_run=dry_run) for folder, plan in zip(folders, plans, strict=True)]
     if folders and not dry_run:
-        print_runs([RunFolder.open(folder.path) for folder in folders], as_json=as_json)
+        print_runs([RunFolder.open(folder.path) for folder in folders], as_json=as_json, wide=wide)
     raise typer.Exit(int(any(damaged)))
 
 

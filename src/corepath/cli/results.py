@@ -13,7 +13,7 @@ from corepath.cli.options import find_tasks, require_episodes
 from corepath.cli.printing import fail, print_problems, say
 from corepath.cli.profile import Profile
 from corepath.cli.progress import show_status
-from corepath.errors import CorepathError, InputError, count
+from corepath.errors import CorepathError, InputError, MissingExtraError, count
 from corepath.report.loading import load_results
 from corepath.report.results import Results
 from corepath.rules.rule import Rule
@@ -39,7 +39,7 @@ def _explain_errors() -> Iterator[None]:
     """Turn an error inside the `with` block into a message, and exit with code 1."""
     try:
         yield
-    except InputError:
+    except (InputError, MissingExtraError):
         raise
     except CorepathError as error:
         fail(str(error))

@@ -48,18 +48,21 @@ def read_episodes(path: str | Path, stream: IO[bytes] | None = None) -> Iterator
         with Path(path).open("rb") if stream is None else nullcontext(stream) as lines:
             start = lines.peek(4) if isinstance(lines, BufferedReader) else b""
             if packed := next((what for begin, what in _PACKED.items() if start.startswith(begin)), None):
-                message = f"{packed}, not JSON lines; unpack it, or score it into a file with corepath score --out"
-                yield EpisodeLine(1, None, Problem(str(path), 1, 1, message))
+                yield EpisodeLine(1, None, Problem(str(path), 1, 1, packed))
                 return
             yield from _parse_lines(str(path), lines)
     except OSError as error:
         yield EpisodeLine(1, None, Problem(str(path), 1, 1, f"cannot be read: {error.strerror}"))
 
 
+_UNPACK: Final = ", not JSON lines; unpack it, or score it into a file with corepath score --out"
 _PACKED: Final = {
-    b"\x1f\x8b": "compressed with gzip", b"\x28\xb5\x2f\xfd": "compressed with Zstandard", b"PAR1": "a Parquet file",
-}  # fmt: skip
-"""What a file is that begins so."""
+    b"\x1f\x8b": "compressed with gzip" + _UNPACK,
+    b"\x28\xb5\x2f\xfd": "compressed with Zstandard" + _UNPACK,
+    b"PAR1": "a Parquet file, not JSON lines; score --out reads episodes in Parquet, and table, compare, report, fix, "
+    "explain and export --as read scores",
+}
+"""What is wrong with a file that begins so."""
 
 
 def load_episodes(path: str | Path) -> list[Episode]:

@@ -138,6 +138,8 @@ class Tasks:
 
         Raises `TaskError` if there is no such task, or if the task in the file has problems.
         """
+        if not episode.task:
+            raise TaskError.of("it names no task; judge it by rules (--rules), or name its task with corepath import")
         return self._find(episode.task, episode.seed or 0)
 
     def _make(self, id_: str, seed: int) -> Task:

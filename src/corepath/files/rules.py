@@ -27,6 +27,7 @@ import yaml
 from corepath.automaton.reading import Severity
 from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, nearest
 from corepath.files.document import Document, read_mapping
+from corepath.files.kinds import describe_other_kind
 from corepath.notation import parser
 from corepath.rules.parser import parse_rule
 from corepath.rules.rule import AtLeast, AtMost, Eventually, Never, Requires, Rule, Said, SumAtMost, variables_of
@@ -66,6 +67,8 @@ def load_rules(path: str | Path) -> RuleSet:
 
 def read_rules(document: Document) -> RuleSet:
     """Read the rules in a YAML document. Raises `InputError` with every problem in it."""
+    if "rules" not in document.data and (other := describe_other_kind(document.data, "rule file")):
+        raise InputError([document.problem(other)])
     problems = [
         document.problem(f"no field '{key}'{nearest(key, _TOP)}", (key,), at_key=True)
         for key in document.data

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from corepath.errors import Fault, InputError, Problem, TaskError, count, nearest
 from corepath.files.document import Document, read_json, read_yaml
 from corepath.files.folders import list_task_files, read_source
+from corepath.files.kinds import describe_other_kind
 from corepath.files.schema import TYPED, TaskFile
 from corepath.files.task_builder import TaskBuilder
 from corepath.files.validation import task_file_problem, version_problem
@@ -123,6 +124,8 @@ def build_task(document: Document) -> Task:
     """Build the task in a document. Raises `InputError` with every problem in it."""
     if not isinstance(document.data, dict):
         raise InputError([document.problem("a task is a mapping with an id and a procedure")])
+    if other := describe_other_kind(document.data, "task file"):
+        raise InputError([document.problem(other)])
     data = document.data | {name: document.typed(name) for name in TYPED if name in document.data}
     if wrong := version_problem(data):
         raise InputError([document.problem(wrong, ("version",))])

@@ -32,6 +32,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, nearest
 from corepath.files import VERSION
 from corepath.files.document import Document, read_mapping
+from corepath.files.kinds import describe_other_kind
 from corepath.notation import parser
 from corepath.notation.action import Tool
 
@@ -165,6 +166,8 @@ class Tools:
 def load_tools(path: str | Path) -> Tools:
     """Load a tool file. Raises `InputError` with every problem in the file."""
     document = read_mapping(path, "a tool file is one mapping, as in reads: [get_*]")
+    if other := describe_other_kind(document.data, "tool file"):
+        raise InputError([document.problem(other)])
     try:
         file = _ToolFile.model_validate(document.data)
         warnings = [*document.warnings, *_unsure_warnings(file.unsure, document)]

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.errors import InputError, Problem
+from corepath.errors import InputError, MissingExtraError, Problem, install
 
 _MAGIC: Final = b"PAR1"
 _BATCH: Final = 64
@@ -34,7 +34,11 @@ def read_parquet(file: Path) -> Iterator[dict[str, Any] | Problem]:
     Times become numbers of microseconds since 1970. Only a small part of the file is in memory at any time. Raises
     `InputError` if pyarrow is not installed.
     """
-    arrow, parquet = import_pyarrow(file)
+    try:
+        arrow, parquet = import_pyarrow(file)
+    except MissingExtraError:
+        message = f"a Parquet file; to read such files: {install('parquet')}"
+        raise InputError([Problem(str(file), 1, 1, message)]) from None
     done = 0
     try:
         with parquet.ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False) as table:
@@ -46,12 +50,11 @@ def read_parquet(file: Path) -> Iterator[dict[str, Any] | Problem]:
 
 
 def import_pyarrow(file: Path) -> tuple[Any, Any]:
-    """Return the modules pyarrow and pyarrow.parquet. Raises `InputError` if pyarrow is not installed."""
+    """Return the modules pyarrow and pyarrow.parquet. Raises `MissingExtraError` if pyarrow is not installed."""
     try:
         return import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:
-        message = "a Parquet file; to read such files, run: pip install 'corepath[parquet]'"
-        raise InputError([Problem(str(file), 1, 1, message)]) from None
+        raise MissingExtraError(f"{file}: reading Parquet needs pyarrow: {install('parquet')}") from None
 
 
 def _rows(batch: Any, arrow: Any) -> Iterator[dict[str, Any]]:

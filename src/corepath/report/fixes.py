@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from corepath.report.results import Result
 
 NOT_EXPLAINED: Final = "not explained"
-"""The kind of cause of a failed episode that cannot be explained because its task is not available."""
+"""The kind of cause of a failed episode that is not explained, as the task or the episode is not available."""
 AGAINST_A_RULE: Final = "against a rule"
 """The kind of cause of an episode that was judged by rules alone."""
 LEFT_OUT: Final = {**EXCLUSIONS, "floor": "of the floor agents, which fail by design"}
@@ -258,7 +258,7 @@ class Fixes:
             if self.left_out[reason]:
                 yield f"{count(self.left_out[reason], 'episode')} left out: {words}"
         if unexplained := self._clusters.get(CauseKey(NOT_EXPLAINED)):
-            yield f"{count(len(unexplained), 'failed episode')} not explained: the task is not available"
+            yield f"{count(len(unexplained), 'failed episode')} not explained: the task or the episode is not available"
 
     def to_dict(self, top: int | None = None) -> dict[str, Any]:
         """Return the clusters and the harmful calls as JSON. With `top`, only the largest clusters are in it."""

@@ -52,7 +52,7 @@ def load_results(
         tuple(problem for one in loaded for problem in one.problems),
         tuple(place for one in loaded for place in one.places),
         (*(note for one in loaded for note in one.notes), *_seed_notes(loaded), *_rule_notes(loaded)),
-        listed,
+        listed or _common_rules(loaded),
     )
 
 
@@ -73,6 +73,12 @@ def _common_scoring(loaded: list[Results]) -> Scoring | None:
         raise CorepathError(f"these were scored in different ways ({named}), and are not put into one table; "
                             "score them alike with --profile")  # fmt: skip
     return scorings.pop() if scorings else None
+
+
+def _common_rules(loaded: list[Results]) -> tuple[Rule, ...]:
+    """Return the rules by which all episodes were judged, or none if these differ."""
+    found = {one.rules for one in loaded if one.results}
+    return found.pop() if len(found) == 1 else ()
 
 
 def _seed_notes(loaded: list[Results]) -> Iterator[str]:

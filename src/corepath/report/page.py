@@ -183,7 +183,8 @@ def _sentences(results: Results) -> Iterator[str]:
     else:
         yield from (f"{note}." for note in note_exclusions(results.by_agent.values()))
     if missing := len({one.task_name for one in results.results if one.task is None and not one.rules}):
-        yield f"Only what was recorded is shown for {count(missing, 'task')}: the task is not available."
+        shown = f"Only what was recorded is shown for {count(missing, 'task')}"
+        yield f"{shown}: the task or its episodes are not available."
     yield from (f"{text(note)}." for note in results.notes)
 
 

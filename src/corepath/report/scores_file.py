@@ -20,9 +20,10 @@ from weakref import finalize
 
 from corepath.batch.shards import DamagedFileError, Shard, read_lines
 from corepath.episode import FAILED_OUTSIDE, IMPOSSIBLE, Episode
-from corepath.errors import CorepathError, Problem, install
+from corepath.errors import CorepathError, Problem
 from corepath.files.lookup import Tasks
 from corepath.files.rules import load_rules
+from corepath.importers.parquet import import_pyarrow
 from corepath.play.play import rescore
 from corepath.report.results import Result, Results
 from corepath.report.stored import EpisodeFile, compact, content_hash
@@ -90,11 +91,7 @@ def _entry_of(result: Result, tasks: Tasks, file: str, line: int) -> Entry:
 
 def _read_rows(path: Path, tasks: Tasks) -> Iterator[tuple[_Reader, list[dict[str, Any]]]]:
     """Yield a reader and some rows for it, batch by batch."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415  # an extra
-        import pyarrow.parquet as pq  # noqa: PLC0415
-    except ModuleNotFoundError:
-        raise CorepathError(f"{path}: reading Parquet needs pyarrow: {install('batch')}") from None
+    pa, pq = import_pyarrow(path)
     try:
         with pq.ParquetFile(path, pre_buffer=False) as file:
             if missing := [name for name in ("task", "pc", "harms") if name not in file.schema_arrow.names]:
@@ -160,8 +157,16 @@ class _Reader:
             self.count += 1
             record = _record_of(row)
             stored = self._find_stored(row, record)
-            find = self._finder(row) if stored is not None else _not_at_hand(row["file"])
-            self.found.append(Result(record, find, self.rules if stored else (), stored))
+            if stored is None:
+                self.found.append(Result(record, _not_at_hand(row["file"])))
+            elif [one["rule"] for one in record.scores.get("rules", ())] != self._rule_texts:
+                self.found.append(Result(record, _judged_otherwise))
+            else:
+                self.found.append(Result(record, self._finder(row), self.rules, stored))
+
+    @cached_property
+    def _rule_texts(self) -> list[str]:
+        return [_storable(str(rule)) for rule in self.rules]
 
     def _find_stored(self, row: Mapping[str, Any], record: Episode) -> StoredRow | None:
         """Return where the episode of a row is stored, or None if it is not at hand."""
@@ -180,7 +185,7 @@ class _Reader:
             raise CorepathError(f"{self.path}: its episodes were scored in different ways ({named}), and are not put "
                                 "into one table; score them alike with --profile")  # fmt: skip
         used = self.scorings.pop() if self.scorings else Scoring()
-        judged = self.rules if all("rules" in one.scores for one in self.found) else ()
+        judged = self.rules if all(one.rules for one in self.found) else ()
         return Results(tuple(self.found), used, tuple(self.problems), (str(self.path),), rules=judged)
 
     def _file(self, name: str, row: Mapping[str, Any], *, by_line: bool) -> EpisodeFile:
@@ -214,6 +219,11 @@ def _not_at_hand(file: str | None) -> Callable[[str], FoundTask]:
     """Return a function that says why an episode cannot be explained."""
     why = "its scores name no file" if file is None else f"its file {file} is not there"
     return lambda _: (None, f"the episode is not at hand: {why}")
+
+
+def _judged_otherwise(_: str) -> FoundTask:
+    """Say that an episode cannot be explained by rules that it was not scored by."""
+    return None, "its rule files are gone, or were changed after it was scored"
 
 
 @dataclass

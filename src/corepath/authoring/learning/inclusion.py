@@ -37,11 +37,6 @@ def includes(wide: Automaton, narrow: Automaton, image: Mapping[Action, Action])
     return True
 
 
-def same_paths(one: Automaton, other: Automaton) -> bool:
-    """Return True if two automata have the same golden paths, of the same actions."""
-    return includes(one, other, {}) and includes(other, one, {})
-
-
 def _map_symbols(wide: Alphabet, narrow: Alphabet, image: Mapping[Action, Action]) -> dict[int, int] | None:
     """Map each step's number to the number of the step that it became, or return None if calls are read otherwise."""
     numbers = {wide.actions[number]: number for number in wide.steps}
