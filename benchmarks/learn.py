@@ -1,7 +1,8 @@
 """Benchmarks of learning tasks from good runs, on tasks whose right paths are known and on real runs.
 
-`python -m benchmarks.learn [SEED [VARIANT]]` prints the table of docs/learn.md: how many tasks are learned exactly, from
-5 to 50 runs. With another seed, the runs are others; with a variant other than 0, so are the values in the tasks.
+`python -m benchmarks.learn [SEED [VARIANT]]` prints how many tasks are learned exactly, from 5 to 50 runs, as in the
+table of docs/learn-figures.md. With another seed, the runs are others; with a variant other than 0, so are the values
+in the tasks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Tasks of the worlds, learned from one to four runs: which other right runs they accept, and which wrong ones.
 
-`python -m benchmarks.learn_few [SEED]` prints the table of docs/learn.md. Wrong runs are right ones with two steps that
-follow each other, both of them writes, swapped, and executed again; those that are right as well are left out.
+`python -m benchmarks.learn_few [SEED]` prints a table of docs/learn-figures.md. Wrong runs are right ones with two
+steps that follow each other, both of them writes, swapped, and executed again; those that are right as well are left
+out.
 """
 
 from __future__ import annotations

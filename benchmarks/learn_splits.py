@@ -1,8 +1,8 @@
 """How well tasks that were learned from few good runs judge the other runs, over random splits of real runs.
 
-`python -m benchmarks.learn_splits [SPLITS [FILE...]]` prints the tables of docs/learn.md: for each number of good runs
-to learn from, the mean and the worst of all splits. A file is a result file of τ-bench or τ²-bench, or any trace whose
-runs have rewards; by default, the real runs of `benchmarks.tau`.
+`python -m benchmarks.learn_splits [SPLITS [FILE...]]` prints tables of docs/learn-figures.md: for each number of
+good runs to learn from, the mean and the worst of all splits. A file is a result file of τ-bench or τ²-bench, or any
+trace whose runs have rewards; by default, the real runs of `benchmarks.tau`.
 """
 
 from __future__ import annotations

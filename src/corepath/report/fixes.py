@@ -299,8 +299,8 @@ def name_of(result: Result) -> EpisodeName:
 
 
 def diagnose(result: Result) -> Diagnosis:
-    """Return why an episode failed. If its task is not available, only rules can say, or nothing can."""
-    if result.task is None and not result.rules:
+    """Return why an episode failed, if anything can say."""
+    if not result.can_be_explained:
         return Diagnosis(NOT_EXPLAINED)
     if (rule := _rule_alone(result.scores)) is None:
         return result.diagnosis

@@ -182,7 +182,7 @@ def _sentences(results: Results) -> Iterator[str]:
         yield "All of them failed outside the agents, so there are no means."
     else:
         yield from (f"{note}." for note in note_exclusions(results.by_agent.values()))
-    if missing := len({one.task_name for one in results.results if one.task is None and not one.rules}):
+    if missing := len({one.task_name for one in results.results if not one.can_be_explained}):
         shown = f"Only what was recorded is shown for {count(missing, 'task')}"
         yield f"{shown}: the task or its episodes are not available."
     yield from (f"{text(note)}." for note in results.notes)

@@ -314,8 +314,8 @@ def _trace(result: Result) -> Trace | None:
 
 
 def _explain(result: Result) -> tuple[Score | None, Explanation | None]:
-    """Score and explain an episode. If its task is not available, only rules explain it, or nothing does."""
-    return (None, None) if result.task is None and not result.rules else result.explain()
+    """Score and explain an episode, if anything explains it."""
+    return result.explain() if result.can_be_explained else (None, None)
 
 
 def _about(task: Task) -> dict[str, Any]:

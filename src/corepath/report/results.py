@@ -39,8 +39,8 @@ class Result:
     `record` is the episode. If the episode is `stored` in a file, `record` only has its names, its outcome, its scores
     and what it took, and `episode` reads the rest again each time. So keep no episode longer than you need it.
 
-    If the task is not available, `why` gives the reason, and `scores` are the recorded scores, or those by `rules`
-    alone.
+    If the task or the episode is not available, `why` gives the reason, and `scores` are the recorded scores, or those
+    by `rules` alone.
     """
 
     record: Episode
@@ -51,8 +51,8 @@ class Result:
 
     @property
     def episode(self) -> Episode:
-        """The whole episode. Raises `CorepathError` if its file can no longer be read."""
-        if self.stored is None:
+        """The whole episode, or the record if nothing more is at hand (see `why`)."""
+        if self.stored is None or self.stored.lost is not None:
             return self.record
         found = self.stored.read()
         return found if found.agent == self.record.agent else replace(found, agent=self.record.agent)
@@ -79,13 +79,23 @@ class Result:
 
     @property
     def task(self) -> Task | None:
-        """The task that was played, or None if it is not available."""
-        return self.find(self.record.task)[0]
+        """The task that was played, or None if it or the episode is not available."""
+        return self._found[0]
 
     @property
     def why(self) -> str | None:
-        """The reason why the task is not available, or None if it is available."""
-        return self.find(self.record.task)[1]
+        """The reason why the task or the episode is not available, or None if both are."""
+        return self._found[1]
+
+    @property
+    def _found(self) -> FoundTask:
+        lost = None if self.stored is None else self.stored.lost
+        return self.find(self.record.task) if lost is None else (None, lost)
+
+    @property
+    def can_be_explained(self) -> bool:
+        """Whether the episode is at hand, with its task or with rules."""
+        return self.task is not None or (bool(self.rules) and (self.stored is None or self.stored.lost is None))
 
     @property
     def agent(self) -> str:
@@ -133,7 +143,7 @@ class Result:
     def explanation(self) -> Explanation:
         """An explanation of the episode's scores.
 
-        Raises `CorepathError` if the task is not available and there are no rules.
+        Raises `CorepathError` if it cannot be explained.
         """
         return self.explain()[1]
 
@@ -141,7 +151,7 @@ class Result:
     def diagnosis(self) -> Diagnosis:
         """The cause of a failure. It is kept for a while, so that equal episodes share it.
 
-        Raises `CorepathError` if the task is not available and there are no rules.
+        Raises `CorepathError` if the episode cannot be explained.
         """
         from corepath.explanation import find_cause_and_fix  # noqa: PLC0415  # not needed for tables
 
@@ -165,7 +175,7 @@ class Result:
         from corepath.explanation import explain, explain_rules  # noqa: PLC0415  # not needed for tables
 
         task = self.task
-        if task is None and not self.rules:
+        if not self.can_be_explained:
             raise CorepathError(f"{self.record.task[:120]}: {self.why}")
         episode, scoring = self.unscored
         if task is None:

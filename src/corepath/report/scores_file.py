@@ -258,31 +258,54 @@ class StoredRow:
     line: int
     record: Episode
     _content: int | None = None
+    _lost: str | None = ""
 
     @property
     def content(self) -> int:
-        """A hash of what the agent did and was told. The episode is read for it once."""
+        """A hash of what the agent did and was told, or of why that is not known. The episode is read for it once."""
         if self._content is None:
-            self._content = content_hash(self._read())
+            self._content = hash(self.lost) if self.lost else content_hash(self.read_unscored()[0])
         return self._content
 
+    @property
+    def lost(self) -> str | None:
+        """Why the episode is no longer the one that was scored, or None if it is. It is read and scored for it once."""
+        if self._lost == "":
+            self._lost = self._find_loss()
+        return self._lost
+
+    def _find_loss(self) -> str | None:
+        try:
+            episode = self.file.read_unscored(self.offset)
+        except CorepathError as error:
+            return str(error)
+        known = self.record.scores
+        if _storable(episode.task) != self.record.task or len(episode.calls) != known.get("length", len(episode.calls)):
+            return f"its file {self.file.path} was changed, so that this is another episode than was scored"
+        try:
+            scores = self.file.read(self.offset).scores
+        except CorepathError:
+            return None  # whoever needs the task says what is wrong with it
+        changed = next((name for name in _SCORES if name in known and scores.get(name) != known[name]), None)
+        return changed and (
+            f"scored again, it has another {changed}; its task or its file {self.file.path} was changed, so score the "
+            "episodes again"
+        )
+
     def read(self) -> Episode:
-        """Read the whole episode, and score it."""
-        self._read()
+        """Read the whole episode, and score it. Raises `CorepathError` if it is no longer the one that was scored."""
+        self._require()
         return self.file.read(self.offset)
 
     def read_unscored(self) -> tuple[Episode, Scoring]:
         """Read the whole episode as it is recorded, and return it with the options by which it is scored."""
-        episode = self._read()
+        self._require()
+        episode = self.file.read_unscored(self.offset)
         return episode, self.file.scoring(episode)
 
-    def _read(self) -> Episode:
-        """Read the episode as it is recorded. Raises `CorepathError` if it is another one than was scored."""
-        episode = self.file.read_unscored(self.offset)
-        length = self.record.scores.get("length", len(episode.calls))
-        if _storable(episode.task) != self.record.task or len(episode.calls) != length:
-            raise CorepathError(f"{self.file.path}:{self.line}: another episode than was scored; the file was changed")
-        return episode
+    def _require(self) -> None:
+        if self.lost is not None:
+            raise CorepathError(self.lost)
 
 
 def _storable(text: str) -> str:

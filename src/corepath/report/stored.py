@@ -139,6 +139,10 @@ class Stored(Protocol):
     def content(self) -> int:
         """A hash of what the agent did and was told."""
 
+    @property
+    def lost(self) -> str | None:
+        """Why the episode that was scored is no longer at hand, or None if it is."""
+
     def read(self) -> Episode:
         """Read the whole episode, and score it."""
 
@@ -157,6 +161,7 @@ class StoredEpisode:
     offset: int
     number: int
     content: int
+    lost: None = None
 
     def read(self) -> Episode:
         """Read the whole episode, and score it."""
