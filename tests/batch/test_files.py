@@ -138,6 +138,32 @@ def test_texts_of_calls_in_parquet_may_be_stored_once_or_not(
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.parametrize("rows", [20, 150])
+def test_texts_of_calls_in_parquet_may_be_dictionaries(
+    rows: int, made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrow writes a column of numbered texts as such, and cannot read it back across row groups."""
+    tasks, lines = made
+    monkeypatch.setattr(shards, "ROWS", 100)
+    records = [record for line in lines[:400] if "\\ud800" not in str(record := json.loads(line))]
+    table = pa.Table.from_batches([as_table(records)])
+    calls = table["calls"].combine_chunks()
+    texts = pa.StructArray.from_arrays(
+        [part.dictionary_encode() for part in calls.values.flatten()], [part.name for part in calls.type.value_type]
+    )
+    numbered = table.set_column(
+        table.column_names.index("calls"), "calls", pa.ListArray.from_arrays(calls.offsets, texts)
+    )
+    found = []
+    for number, one in enumerate((table, numbered)):
+        file, out = tmp_path / "episodes.parquet", tmp_path / f"scores{number}.parquet"
+        pq.write_table(one, file, row_group_size=rows)
+        assert not score_files([file], out, Settings((str(tasks),)), processes=1).damaged
+        found.append(pq.read_table(out).to_pylist())
+    assert len(found[0]) == len(records)
+    assert found[0] == found[1]
+
+
 KILLED = """
 import sys, threading, os, time
 from pathlib import Path
