@@ -20,7 +20,7 @@ from weakref import finalize
 
 from corepath.batch.shards import DamagedFileError, Shard, read_lines
 from corepath.episode import FAILED_OUTSIDE, IMPOSSIBLE, Episode
-from corepath.errors import CorepathError, Problem, install
+from corepath.errors import CorepathError, Problem, RecordError, install
 from corepath.files.lookup import Tasks
 from corepath.files.rules import load_rules
 from corepath.play.play import rescore
@@ -342,7 +342,10 @@ class RowFile(EpisodeFile):
         batch = self._group.slice(row - self._first, ROWS)
         if "episode" in batch.schema.names:
             return [str(text).encode() for text in batch.column("episode").to_pylist()]
-        return ArrowEpisodes(batch).records(0, batch.num_rows)
+        for wanted in (batch, batch.slice(0, 1)):  # another row may be bad
+            with suppress(RecordError):
+                return ArrowEpisodes(wanted).records(0, wanted.num_rows)
+        return []
 
     def _read_group(self, row: int) -> None:
         """Read the row group with a row, or none if the file ends before."""
