@@ -364,20 +364,24 @@ def test_bad_lines_and_damaged_files_are_said_with_their_place(made: Made, tmp_p
     assert rows[50]["pc"] is None
 
 
-def test_changed_bytes_are_noticed_where_parquet_has_checksums(made: Made, tmp_path: Path) -> None:
+@pytest.mark.parametrize("group", [0, 3])
+def test_changed_bytes_are_noticed_where_parquet_has_checksums(group: int, made: Made, tmp_path: Path) -> None:
+    """Rows before the damaged row group are scored, also where small row groups are read together."""
     tasks, lines = made
     records = [record for line in lines[:300] if "\\ud800" not in str(record := json.loads(line))]
     file = tmp_path / "episodes.parquet"
     options: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
-    pq.write_table(pa.Table.from_batches([as_table(records)]), file, **options)
+    pq.write_table(pa.Table.from_batches([as_table(records)]), file, row_group_size=50, **options)
     assert score_files([file], tmp_path / "whole.parquet", Settings((str(tasks),)), processes=1).damaged == 0
-    column = pq.read_metadata(file).row_group(0).column(pq.read_schema(file).names.index("task"))
+    column = pq.read_metadata(file).row_group(group).column(pq.read_schema(file).names.index("task"))
     raw = bytearray(file.read_bytes())
     raw[column.data_page_offset + column.total_compressed_size - 1] ^= 1
     file.write_bytes(raw)
     report = score_files([file], tmp_path / "scores.parquet", Settings((str(tasks),)), processes=1)
-    assert (report.episodes, report.damaged) == (0, 1)
-    assert "checksum" in report.problems[0].message
+    assert (report.episodes + report.bad, report.damaged) == (50 * group, 1)
+    assert "checksum" in report.problems[-1].message
+    assert report.problems[-1].line == 50 * group + 1
+    assert pq.read_table(tmp_path / "scores.parquet")["line"].to_pylist() == list(range(1, 50 * group + 1))
 
 
 def test_a_full_disk_leaves_no_half_file(made: Made, tmp_path: Path) -> None:

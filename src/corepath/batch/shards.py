@@ -211,7 +211,8 @@ def _read_groups(file: pq.ParquetFile, plain: pq.ParquetFile, groups: Sequence[i
     """Yield the rows of row groups, which `file` may read as numbers of distinct texts.
 
     Arrow cannot read nested texts as numbers if some of them are not stored so, because there are too many, or if they
-    were stored as numbers in several row groups. It says so, and `plain` reads the row groups one by one.
+    were stored as numbers in several row groups. It says so, and `plain` reads the row groups one by one. So it does if
+    one of them is damaged, which ends the file only there.
     """
     import pyarrow as pa  # noqa: PLC0415  # slow to import
 
@@ -220,7 +221,7 @@ def _read_groups(file: pq.ParquetFile, plain: pq.ParquetFile, groups: Sequence[i
         for batch in file.iter_batches(ROWS, groups, use_threads=False):
             yield batch
             done += batch.num_rows
-    except pa.ArrowNotImplementedError:
+    except (pa.ArrowException, OSError):
         for batch in (one for group in groups for one in plain.iter_batches(ROWS, [group], use_threads=False)):
             if done < batch.num_rows:
                 yield batch.slice(done)
