@@ -23,6 +23,7 @@ from corepath import load_results
 from corepath.batch import parts, shards
 from corepath.batch.files import Settings, score_files
 from corepath.cli import make_app
+from corepath.cli.progress import ByteProgress
 from corepath.errors import CorepathError
 from tests.batch.cases import SYSTEM_MEMORY, as_table, random_record, write_tasks
 from tests.batch.span_tables import FAMILIES, make_table, write_rows
@@ -233,6 +234,34 @@ def test_resume_skips_finished_shards_and_refuses_other_input(made: Made, tmp_pa
     code, output = run(file, "--tasks", tasks, "--out", out)
     assert code == 2
     assert "already there" in output
+
+
+def test_after_resume_rate_and_time_left_do_not_count_what_was_there(made: Made, tmp_path: Path) -> None:
+    tasks, lines = made
+    file, out = write(tmp_path, lines), tmp_path / "scores.parquet"
+    wanted, settings = tmp_path / "whole.parquet", Settings((str(tasks),))
+    score_files([file], wanted, settings, processes=1)
+    said: list[tuple[int, ...]] = []
+
+    def stop(*told: int) -> None:
+        said.append(told)
+        if len(said) in {3, 5}:
+            raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            score_files([file], out, settings, processes=1, resume=True, progress=stop)
+    assert said[0][:2] == (0, 0)
+    assert said[3] == said[2] < said[4]
+    shown = ByteProgress("lines")
+    shown.update(800, 80, 100)
+    shown.update(900, 90, 100)
+    assert shown.line(900, 90, 100, 10.0).endswith("90 %; 900 lines; 10/s, 10 s left")
+    assert shown.line(800, 80, 100, 0.5).endswith("80 %; 800 lines; 0/s")
+    _, output = run(file, "--tasks", tasks, "--out", out, "--resume")
+    assert "3 of" in output
+    assert "/s" not in output
+    assert out.read_bytes() == wanted.read_bytes()
 
 
 def test_the_scores_may_be_written_into_the_folder_of_the_tasks(made: Made, tmp_path: Path) -> None:
