@@ -52,7 +52,7 @@ def load_results(
         tuple(problem for one in loaded for problem in one.problems),
         tuple(place for one in loaded for place in one.places),
         (*(note for one in loaded for note in one.notes), *_seed_notes(loaded), *_rule_notes(loaded)),
-        listed,
+        listed or _common_rules(loaded),
     )
 
 
@@ -81,6 +81,12 @@ def _seed_notes(loaded: list[Results]) -> Iterator[str]:
     if len(seeds) > 1:
         listed = ", ".join(map(str, seeds[:8])) + (", …" if len(seeds) > 8 else "")
         yield f"episodes of {len(seeds)} seeds ({listed}) are pooled; the variants of a task count as one task"
+
+
+def _common_rules(loaded: list[Results]) -> tuple[Rule, ...]:
+    """Return the rules by which all episodes were judged, or none if some were not, or by others."""
+    found = {one.rules for one in loaded if one.results}
+    return found.pop() if len(found) == 1 else ()
 
 
 def _rule_notes(loaded: list[Results]) -> Iterator[str]:

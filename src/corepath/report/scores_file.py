@@ -144,6 +144,7 @@ class _Reader:
     found: list[Result] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     scorings: set[Scoring] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
     rows: int = 0
     count: int = 0
     _files: dict[tuple[str, bool], EpisodeFile] = field(default_factory=dict)
@@ -158,10 +159,17 @@ class _Reader:
                 continue
             self.scorings.add(_scoring_of(row["profile"], row.get("options")))
             self.count += 1
+            self._check_rules(row)
             record = _record_of(row)
             stored = self._find_stored(row, record)
             find = self._finder(row) if stored is not None else _not_at_hand(row["file"])
             self.found.append(Result(record, find, self.rules if stored else (), stored))
+
+    def _check_rules(self, row: Mapping[str, Any]) -> None:
+        """Forget the rules if they are others than those by which a row was scored."""
+        if self.rules and [one["rule"] for one in row.get("rules") or ()] != list(map(str, self.rules)):
+            self.rules = ()
+            self.notes.append(f"{self.path}: the rules were changed since, so what broke them is not explained")
 
     def _find_stored(self, row: Mapping[str, Any], record: Episode) -> StoredRow | None:
         """Return where the episode of a row is stored, or None if it is not at hand."""
@@ -180,8 +188,8 @@ class _Reader:
             raise CorepathError(f"{self.path}: its episodes were scored in different ways ({named}), and are not put "
                                 "into one table; score them alike with --profile")  # fmt: skip
         used = self.scorings.pop() if self.scorings else Scoring()
-        judged = self.rules if all("rules" in one.scores for one in self.found) else ()
-        return Results(tuple(self.found), used, tuple(self.problems), (str(self.path),), rules=judged)
+        where = (str(self.path),)
+        return Results(tuple(self.found), used, tuple(self.problems), where, tuple(self.notes), self.rules)
 
     def _file(self, name: str, row: Mapping[str, Any], *, by_line: bool) -> EpisodeFile:
         if (name, by_line) not in self._files:
