@@ -227,9 +227,10 @@ def trace_of(episode: Episode) -> str | None:
 
     It is the record's `trace`, or the `trace_id` that an importer kept in its `metadata`.
     """
-    metadata = episode.extra.get("metadata")
-    kept = metadata.get("trace_id") if isinstance(metadata, Mapping) else None
-    found = episode.extra.get("trace", kept)
+    found = episode.extra.get("trace")
+    if found is None:
+        metadata = episode.extra.get("metadata")
+        found = metadata.get("trace_id") if isinstance(metadata, Mapping) else None
     return found if isinstance(found, str) else None
 
 

@@ -383,6 +383,16 @@ def test_a_lost_connection_is_repeated_once_the_server_has_answered(target, tmp_
     assert waits == []
 
 
+@pytest.mark.parametrize("target", sorted(TARGETS))
+def test_a_connection_that_is_lost_within_an_answer_is_repeated_too(target, tmp_path):
+    found = read(lines(tmp_path / "scores.jsonl", *map(row, range(100))))
+    cut = Reply(200, b'{"a', {"Content-Length": "50"})
+    with Platforms(Reply(429), cut, cut) as server:
+        assert send(found, target, server).scores == 100 * len(DEFINED)
+    with Platforms(cut) as server, pytest.raises(SendError, match=r"IncompleteRead\(3 bytes read, 47 more"):
+        send(found, target, server)
+
+
 def test_no_key_is_shown_although_the_server_repeats_it(tmp_path):
     found = read(parquet(tmp_path / "scores.parquet", row()))
     env = {**KEYS, "LANGFUSE_SECRET_KEY": "sk-lf-wrong"}

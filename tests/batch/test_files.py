@@ -23,6 +23,7 @@ from corepath import load_results
 from corepath.batch import parts, shards
 from corepath.batch.files import Settings, score_files
 from corepath.cli import make_app
+from corepath.cli.progress import ByteProgress
 from corepath.errors import CorepathError
 from tests.batch.cases import SYSTEM_MEMORY, as_table, random_record, write_tasks
 from tests.batch.span_tables import FAMILIES, make_table, write_rows
@@ -138,6 +139,32 @@ def test_texts_of_calls_in_parquet_may_be_stored_once_or_not(
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.parametrize("rows", [20, 150])
+def test_texts_of_calls_in_parquet_may_be_dictionaries(
+    rows: int, made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrow writes a column of numbered texts as such, and cannot read it back across row groups."""
+    tasks, lines = made
+    monkeypatch.setattr(shards, "ROWS", 100)
+    records = [record for line in lines[:400] if "\\ud800" not in str(record := json.loads(line))]
+    table = pa.Table.from_batches([as_table(records)])
+    calls = table["calls"].combine_chunks()
+    texts = pa.StructArray.from_arrays(
+        [part.dictionary_encode() for part in calls.values.flatten()], [part.name for part in calls.type.value_type]
+    )
+    numbered = table.set_column(
+        table.column_names.index("calls"), "calls", pa.ListArray.from_arrays(calls.offsets, texts)
+    )
+    found = []
+    for number, one in enumerate((table, numbered)):
+        file, out = tmp_path / "episodes.parquet", tmp_path / f"scores{number}.parquet"
+        pq.write_table(one, file, row_group_size=rows)
+        assert not score_files([file], out, Settings((str(tasks),)), processes=1).damaged
+        found.append(pq.read_table(out).to_pylist())
+    assert len(found[0]) == len(records)
+    assert found[0] == found[1]
+
+
 KILLED = """
 import sys, threading, os, time
 from pathlib import Path
@@ -207,6 +234,34 @@ def test_resume_skips_finished_shards_and_refuses_other_input(made: Made, tmp_pa
     code, output = run(file, "--tasks", tasks, "--out", out)
     assert code == 2
     assert "already there" in output
+
+
+def test_after_resume_rate_and_time_left_do_not_count_what_was_there(made: Made, tmp_path: Path) -> None:
+    tasks, lines = made
+    file, out = write(tmp_path, lines), tmp_path / "scores.parquet"
+    wanted, settings = tmp_path / "whole.parquet", Settings((str(tasks),))
+    score_files([file], wanted, settings, processes=1)
+    said: list[tuple[int, ...]] = []
+
+    def stop(*told: int) -> None:
+        said.append(told)
+        if len(said) in {3, 5}:
+            raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            score_files([file], out, settings, processes=1, resume=True, progress=stop)
+    assert said[0][:2] == (0, 0)
+    assert said[3] == said[2] < said[4]
+    shown = ByteProgress("lines")
+    shown.update(800, 80, 100)
+    shown.update(900, 90, 100)
+    assert shown.line(900, 90, 100, 10.0).endswith("90 %; 900 lines; 10/s, 10 s left")
+    assert shown.line(800, 80, 100, 0.5).endswith("80 %; 800 lines; 0/s")
+    _, output = run(file, "--tasks", tasks, "--out", out, "--resume")
+    assert "3 of" in output
+    assert "/s" not in output
+    assert out.read_bytes() == wanted.read_bytes()
 
 
 def test_the_scores_may_be_written_into_the_folder_of_the_tasks(made: Made, tmp_path: Path) -> None:
@@ -338,20 +393,24 @@ def test_bad_lines_and_damaged_files_are_said_with_their_place(made: Made, tmp_p
     assert rows[50]["pc"] is None
 
 
-def test_changed_bytes_are_noticed_where_parquet_has_checksums(made: Made, tmp_path: Path) -> None:
+@pytest.mark.parametrize("group", [0, 3])
+def test_changed_bytes_are_noticed_where_parquet_has_checksums(group: int, made: Made, tmp_path: Path) -> None:
+    """Rows before the damaged row group are scored, also where small row groups are read together."""
     tasks, lines = made
     records = [record for line in lines[:300] if "\\ud800" not in str(record := json.loads(line))]
     file = tmp_path / "episodes.parquet"
     options: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
-    pq.write_table(pa.Table.from_batches([as_table(records)]), file, **options)
+    pq.write_table(pa.Table.from_batches([as_table(records)]), file, row_group_size=50, **options)
     assert score_files([file], tmp_path / "whole.parquet", Settings((str(tasks),)), processes=1).damaged == 0
-    column = pq.read_metadata(file).row_group(0).column(pq.read_schema(file).names.index("task"))
+    column = pq.read_metadata(file).row_group(group).column(pq.read_schema(file).names.index("task"))
     raw = bytearray(file.read_bytes())
     raw[column.data_page_offset + column.total_compressed_size - 1] ^= 1
     file.write_bytes(raw)
     report = score_files([file], tmp_path / "scores.parquet", Settings((str(tasks),)), processes=1)
-    assert (report.episodes, report.damaged) == (0, 1)
-    assert "checksum" in report.problems[0].message
+    assert (report.episodes + report.bad, report.damaged) == (50 * group, 1)
+    assert "checksum" in report.problems[-1].message
+    assert report.problems[-1].line == 50 * group + 1
+    assert pq.read_table(tmp_path / "scores.parquet")["line"].to_pylist() == list(range(1, 50 * group + 1))
 
 
 def test_a_full_disk_leaves_no_half_file(made: Made, tmp_path: Path) -> None:

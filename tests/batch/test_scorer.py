@@ -74,6 +74,19 @@ def test_lines_get_the_scores_of_score(
         assert 50 < ordinary < scored - 50, "some episodes are coded, and some are not"
 
 
+@pytest.mark.parametrize("trace", [None, 5, "t-1"])
+@pytest.mark.parametrize("odd", [{}, {"odd": 1}])
+def test_a_trace_without_an_id_of_its_own_has_that_of_its_metadata(
+    trace: Any, odd: dict[str, int], tmp_path: Path
+) -> None:
+    """Whether the line is read in the usual way or, because of an odd key, by itself."""
+    tasks = write_tasks(tmp_path, random.Random("trace"))
+    record = {"task": "plain", "calls": [], "trace": trace, "metadata": {"trace_id": "m-1"}, **odd}
+    scorer = BatchScorer(Tasks([str(tasks)]))
+    found = scorer.score_lines(join_lines([json.dumps(record).encode()]), "f").scores.to_pylist()
+    assert found[0]["trace"] == {None: "m-1", 5: None, "t-1": "t-1"}[trace]
+
+
 def test_rules_beside_a_task_are_the_same(tmp_path: Path) -> None:
     rng = random.Random("rules")
     tasks, rules = write_tasks(tmp_path, rng), tuple(map(parse_rule, RULES))

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from corepath import explanation, load_results
 from corepath.batch.files import Settings, score_files
 from corepath.cli import make_app
+from corepath.files.rules import load_rules
 from corepath.report.choice import choose_episodes
 from corepath.report.page import page
 from corepath.report.scores_file import RowFile
@@ -227,6 +228,28 @@ def test_scores_by_rules_that_were_changed_are_not_explained(tmp_path: Path) -> 
     found = CliRunner().invoke(make_app("explain"), ["explain", str(scores)])
     assert found.exit_code == 1
     assert "its rule files are gone" in found.output
+
+
+def test_scores_by_rules_have_the_tables_and_the_page_of_the_episodes(tmp_path: Path) -> None:
+    tasks, rules, episodes, scores = (tmp_path / name for name in ("t.yaml", "r.yaml", "e.jsonl", "s.parquet"))
+    tasks.write_text("id: shop\nprocedure: refund(order=7)\nreads: [check(...)]\n")
+    text = "rules:\n  - refund(order=$o) requires check(order=$o)\n  - at most 1 refund(...)\n"
+    rules.write_text(text)
+    calls = [{"tool": tool, "arguments": {"order": 7}} for tool in ("check", "refund", "refund")]
+    lines = [json.dumps({"task": "shop", "agent": "a", "calls": calls[first:]}) for first in range(4)]
+    episodes.write_text("\n".join(lines))
+    score_files([episodes], scores, Settings((str(tasks),), (str(rules),)))
+    named = ("--tasks", tasks, "--rules", rules)
+    for command in (("table",), ("table", "--json"), ("table", "--by", "rule")):
+        assert run(*command, scores) == run(*command, episodes, *named)
+    assert load_results(scores).rules == load_results(episodes, rules=load_rules(rules).rules, tasks=[tasks]).rules
+
+    rules.write_text(text.replace("at most 1", "at most 2"))
+    changed = CliRunner().invoke(make_app("table"), ["table", str(scores)])
+    assert changed.exit_code == 0
+    assert "its rule files are gone, or were changed since" in " ".join(changed.output.split())
+    assert "Episodes by rule" not in changed.output
+    run("report", scores, "--out", tmp_path / "page")
 
 
 SHOWN = 20

@@ -336,6 +336,25 @@ def test_damage_is_reported_with_its_place_and_the_rest_goes_on(tmp_path: Path) 
     assert any(isinstance(one, Problem) and Path(one.file).name == "cut.parquet" for one in found)
 
 
+@pytest.mark.parametrize("number", [0, 100])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_text_of_parquet_that_is_not_utf8_costs_one_row(family: str, number: int, tmp_path: Path) -> None:
+    """Some programs, e.g. ClickHouse, write any bytes as text, and Arrow does not check them when it reads them."""
+    rows = [FAMILIES[family](one) for one in make_table(40, random.Random(1))]
+    table = pa.Table.from_pylist(rows)
+    place = next(place for place, name in enumerate(table.column_names) if "name" in name.lower())
+    texts_of = [None if text is None else text.encode() for text in table[place].to_pylist()]
+    texts_of[number] = b"sca\xffn"
+    stored = pa.array(texts_of, pa.binary())
+    column = pa.Array.from_buffers(pa.string(), len(stored), stored.buffers(), stored.null_count)
+    file, rest = tmp_path / "bad.parquet", tmp_path / "rest.parquet"
+    parquet.write_table(table.set_column(place, table.column_names[place], column), file)
+    parquet.write_table(pa.concat_tables([table[:number], table[number + 1 :]]), rest)
+    problem, *found = read_traces([file])
+    assert str(problem) == f"{file}:{number + 1}:1: not UTF-8: the byte 0xff"
+    assert texts(found) == texts(read_traces([rest]))
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_first_row_that_was_cut_does_not_hide_the_others(family: str, tmp_path: Path) -> None:
     rows = [FAMILIES[family](one) for one in make_table(5, random.Random(1))]

@@ -12,9 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
-from corepath import Scoring
+from corepath import Scoring, load_results
 from corepath.batch import EPISODES, SCORES, BatchScorer, Settings, score_batch, score_files, score_spans
+from corepath.cli import make_app
 from corepath.errors import TaskError
 from corepath.importers.routing import Routing
 from tests.batch.cases import BAD_LINES, as_table, names_in, random_record, write_tasks
@@ -101,6 +103,80 @@ def test_a_bad_row_says_why_and_keeps_its_trace(tasks: Path) -> None:
     assert rows[1]["problem"] is None
     assert rows[1]["pc"] == 0
     assert "NaN" in rows[2]["problem"]
+
+
+def not_utf8(values: list[Any], *, as_text: bool) -> pa.Array:
+    """Return a column in which the text `?` has become a byte that is not UTF-8, as Arrow reads it from a file."""
+    stored = pa.array([b"\xff" if value == "?" else value for value in values], pa.binary())
+    if not as_text:
+        return stored
+    return pa.Array.from_buffers(pa.string(), len(stored), stored.buffers(), stored.null_count)
+
+
+@pytest.mark.parametrize("form", ["text", "bytes", "dictionary"])
+@pytest.mark.parametrize("name", ["task", "agent", "trace", "record", "tool", "arguments", "result"])
+def test_a_text_that_is_not_utf8_costs_one_row(name: str, form: str, tasks: Path, tmp_path: Path) -> None:
+    texts: dict[str, list[Any]] = {
+        "task": ["plain"] * 5, "agent": ["a"] * 5, "trace": list("abcde"), "record": [None] * 5, "tool": ["check"] * 5,
+        "arguments": ['{"id": "A1"}'] * 5, "result": ["ok"] * 5,
+    }  # fmt: skip
+    texts[name][3] = "?"
+    columns = {one: not_utf8(values, as_text=form != "bytes") for one, values in texts.items()}
+    if form == "dictionary":
+        columns = {one: column.dictionary_encode() for one, column in columns.items()}
+    call = pa.StructArray.from_arrays([columns.pop(one) for one in ("tool", "arguments", "result")],
+                                      ["tool", "arguments", "result"])  # fmt: skip
+    batch = pa.record_batch({**columns, "calls": pa.ListArray.from_arrays(pa.array(range(6), pa.int32()), call)})
+    rows = score_batch(batch, tasks).to_pylist()
+    assert [row["problem"] is None for row in rows] == [True, True, True, False, True]
+    assert f"'{name}'" in rows[3]["problem"]
+    assert [row["trace"] for row in rows] == ["a", "b", "c", None if name == "trace" else "d", "e"]
+    assert {row["pc"] for row in rows if row["problem"] is None} == {rows[0]["pc"]}
+
+    file, out = tmp_path / "episodes.parquet", tmp_path / "scores.parquet"
+    pq.write_table(pa.Table.from_batches([batch]), file)
+    report = score_files([file], out, Settings((str(tasks),)), processes=1)
+    assert (report.episodes, report.bad, report.damaged) == (4, 1, 0)
+    assert [(problem.file, problem.line) for problem in report.problems] == [(str(file), 4)]
+    found = pq.read_table(out).to_pylist()
+    assert [row["line"] for row in found] == [1, 2, 3, 4, 5]
+    assert len(load_results(out).problems) == 1
+    explained = CliRunner().invoke(make_app("explain"), ["explain", str(out), "--episode", "1", "--episode", "4"])
+    assert 'check(id="A1")' in explained.output
+    assert explained.exception is None or isinstance(explained.exception, SystemExit)
+
+
+@pytest.mark.parametrize("epoch", [[1.0, 1.5, float("nan"), 2.0], ["1", "x", "", "2"]])
+def test_an_epoch_that_is_no_whole_number_costs_one_row(epoch: list[Any], tasks: Path) -> None:
+    batch = as_table([{"task": "plain", "calls": []}] * 4)
+    batch = batch.set_column(EPISODES.get_field_index("epoch"), "epoch", pa.array(epoch))
+    rows = score_batch(batch, tasks).to_pylist()
+    assert [row["epoch"] for row in rows] == [1, None, None, 2]
+    assert [(row["problem"] or "").partition("'epoch'")[1] for row in rows] == ["", "'epoch'", "'epoch'", ""]
+
+
+def test_calls_may_be_any_kind_of_list(tasks: Path) -> None:
+    batch = as_table([{"task": "plain", "calls": [{"tool": "check", "arguments": {"id": id_}}] * 2} for id_ in "AB"])
+    calls = batch.column("calls")
+    kinds = (
+        pa.LargeListArray.from_arrays(pa.array([0, 2, 4], pa.int64()), calls.values),
+        pa.FixedSizeListArray.from_arrays(calls.values, 2),
+        pa.ListViewArray.from_arrays(pa.array([0, 2], pa.int32()), pa.array([2, 2], pa.int32()), calls.values),
+        pa.LargeListViewArray.from_arrays(pa.array([0, 2], pa.int64()), pa.array([2, 2], pa.int64()), calls.values),
+    )
+    for column in kinds:
+        one = batch.set_column(EPISODES.get_field_index("calls"), "calls", column)
+        assert score_batch(one, tasks) == score_batch(batch, tasks)
+        assert score_batch(one[1:], tasks) == score_batch(batch[1:], tasks)
+
+
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.binary_view(), pa.large_binary()])
+def test_lines_may_be_any_kind_of_text(kind: pa.DataType, tasks: Path) -> None:
+    lines = pa.array(['{"task": "plain", "calls": []}', "", "not json"])
+    column = lines.cast(pa.binary()).cast(kind) if "binary" in str(kind) else lines.cast(kind)
+    found = score_batch(pa.table({"record": column, "line": [1, 2, 3]}), tasks)
+    assert found == score_batch(pa.table({"record": lines, "line": [1, 2, 3]}), tasks)
+    assert found["line"].to_pylist() == [1, 3]
 
 
 @pytest.mark.parametrize("odd", [{"agent": "\ud800"}, {"task": "\ud800"}, {"trace": "\ud800"}])

@@ -20,9 +20,11 @@ from corepath import (
     choice,
     contains,
     one_of,
+    parse_rule,
     play,
     repeat,
     result_of,
+    score,
     seq,
     tool,
 )
@@ -370,3 +372,14 @@ def test_a_step_that_is_lacking_twice_is_named_once():
         == "Skipped b(): a (call 2) was made without it; call 3, a, came too early; one more b() is missing."
     )
     assert texts(found, FindingKind.SKIPPED) == ["Never done: b() twice."]
+
+
+def test_a_step_that_breaks_a_rule_is_done_and_can_be_repeated():
+    task = Task("shop", procedure=seq(tool("refund")(order=7), tool("close")()), reads=[tool("check").any()])
+    calls = ("refund(order=7)", "refund(order=7)")
+    episode = corepath.Episode("shop", tuple(map(corepath.call, calls)))
+    scored = score(task, episode, rules=[parse_rule("refund(...) requires check(...)")])
+    found = explain(task, episode, scored=scored)
+    assert [harm.kind for harm in scored.harms] == ["forbidden", "repeated"]
+    said = " ".join(one.text for one in found.findings)
+    assert "repeats call 1" in said

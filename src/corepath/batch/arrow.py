@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from corepath.batch.coded import CodedEpisodes
 from corepath.batch.coding import TaskCoder, read_arguments
 from corepath.batch.schema import EPISODES
-from corepath.errors import CorepathError
+from corepath.errors import CorepathError, RecordError
 from corepath.notation.call import UNANSWERED
 from corepath.values import arguments_of, parse_json
 
@@ -31,7 +31,10 @@ _NOT_FAILED: Final = pa.array(["", '""', "null", "false"])
 
 
 class ArrowEpisodes:
-    """The rows of a batch in the schema of episodes. Columns may be missing, and texts may be nested values."""
+    """The rows of a batch in the schema of episodes. Columns may be missing, and texts may be nested values.
+
+    Raises `RecordError` if some row has a value that it must not have, e.g. a text that is not UTF-8.
+    """
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         missing = [name for name in ("task", "calls") if name not in batch.schema.names]
@@ -41,14 +44,12 @@ class ArrowEpisodes:
         self.size = batch.num_rows
         self.calls = _flatten_calls(batch.column("calls"))
         self.offsets = np.concatenate(([0], np.cumsum(_lengths(batch.column("calls")))))
+        self._read = {name: read_column(batch, name) for name in (*KEY, "trace", "agent", "epoch", "record")}
 
     def column(self, name: str, rows: slice = slice(None)) -> pa.Array:
         """Return a column in the type that the schema says, or nulls if it is missing."""
-        kind = EPISODES.field(name).type
-        if name not in self._batch.schema.names:
-            return pa.nulls(self.size, kind)[rows]
-        found = self._batch.column(name)[rows]
-        return _as_text(found) if kind == pa.string() else found.cast(kind)
+        found = self._read[name][rows] if name in self._read else read_column(self._batch[rows], name)
+        return found.dictionary_decode() if _is_numbered(found) else found
 
     @cached_property
     def keys(self) -> tuple[list[tuple[Any, ...]], npt.NDArray[np.int64]]:
@@ -61,8 +62,8 @@ class ArrowEpisodes:
 
     def _number_values(self, name: str) -> pa.DictionaryArray:
         """Return a column as numbers of distinct values, as which it may have been read."""
-        there = name in self._batch.schema.names and _is_numbered(self._batch.column(name))
-        return self._batch.column(name) if there else self.column(name).dictionary_encode()
+        found = self._read[name]
+        return found if _is_numbered(found) else found.dictionary_encode()
 
     def code(self, coders: Sequence[TaskCoder | None]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Return a number for each call, and which rows are coded. `coders` has one coder for each of the `keys`.
@@ -196,9 +197,30 @@ class _SaidInRows:
         return UNANSWERED if text is None else _value_of(text)
 
 
+def read_column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """Return a column of episodes in its own type, or nulls if it is missing. Texts may be numbers of distinct texts.
+
+    Raises `RecordError` if some row has a value that it must not have.
+    """
+    kind = EPISODES.field(name).type
+    if name not in batch.schema.names:
+        return pa.nulls(batch.num_rows, kind)
+    return _fit(batch.column(name), kind, f"the column '{name}'")
+
+
+def _fit(column: pa.Array, kind: pa.DataType, what: str) -> pa.Array:
+    """Return a column in a type, texts maybe as numbers of distinct texts. `what` says in errors what it is."""
+    try:
+        return _as_texts(column) if kind == pa.string() else column.cast(kind)
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        raise RecordError(f"{what} has a value that cannot be read: {error}") from None
+    except pa.ArrowNotImplementedError:
+        raise CorepathError(f"{what} must have the type {kind}, not {column.type}") from None
+
+
 def _flatten_calls(column: pa.Array) -> dict[str, pa.Array]:
     """Return the parts of all calls as text."""
-    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+    if not any(is_like_list(column.type) for is_like_list in _LIKE_LISTS):
         raise CorepathError(f"the column 'calls' must be a list of calls, not {column.type}")
     calls = column.flatten()
     if not pa.types.is_struct(calls.type):
@@ -207,7 +229,9 @@ def _flatten_calls(column: pa.Array) -> dict[str, pa.Array]:
     if missing := [name for name in ("tool", "arguments") if name not in there]:
         raise CorepathError(f"the calls lack the field '{missing[0]}'; they have {', '.join(list(there)[:20])}")
     return {
-        name: _as_texts(calls.field(there[name])) if name in there else pa.nulls(len(calls), pa.string())
+        name: _fit(calls.field(there[name]), pa.string(), f"the field '{name}' of the calls")
+        if name in there
+        else pa.nulls(len(calls), pa.string())
         for name in ("tool", "arguments", "result", "error")
     }
 
@@ -218,7 +242,7 @@ def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:
 
 def _as_texts(column: pa.Array) -> pa.Array:
     """Return a column as text, or as numbers of distinct texts if it is so already."""
-    return column if _is_numbered(column) else _as_text(column)
+    return column if _is_numbered(column) and _is_utf8(column.dictionary) else _as_text(column)
 
 
 def _is_numbered(column: pa.Array) -> bool:
@@ -226,11 +250,21 @@ def _is_numbered(column: pa.Array) -> bool:
     return bool(column.type == _NUMBERED and not column.dictionary.null_count)
 
 
+def _is_utf8(texts: pa.Array) -> bool:
+    """Whether all texts are in UTF-8, which Arrow does not check when it reads them."""
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
 def _as_text(column: pa.Array) -> pa.Array:
-    """Return a column as text. Values that are not text become JSON."""
+    """Return a column as text. Values that are not text become JSON. Raises `ArrowInvalid` if a text is not UTF-8."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_string(column.type):
+        column.validate(full=True)
         return column
     if any(is_like_text(column.type) for is_like_text in _LIKE_TEXT):
         return column.cast(pa.string())
@@ -240,8 +274,13 @@ def _as_text(column: pa.Array) -> pa.Array:
 
 _LIKE_TEXT: Final = (
     pa.types.is_large_string, pa.types.is_null, pa.types.is_string_view, pa.types.is_binary, pa.types.is_large_binary,
+    pa.types.is_binary_view,
 )  # fmt: skip
 """The types that hold text, as bytes if what wrote them did not say that it is text."""
+_LIKE_LISTS: Final = (
+    pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list, pa.types.is_list_view,
+    pa.types.is_large_list_view,
+)  # fmt: skip
 
 
 def _combine(columns: Sequence[pa.DictionaryArray], numbers: npt.NDArray[np.int64] | None = None) -> pa.DictionaryArray:

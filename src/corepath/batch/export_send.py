@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.client import HTTPException
+from http.client import HTTPException, IncompleteRead
 from itertools import groupby
 from typing import Any, Final
 from urllib.error import HTTPError
@@ -139,7 +139,10 @@ class Sender:
         request = Request(self._address(path), body, headers, method="POST")  # noqa: S310  # http or https
         try:
             with self._opener.open(request, timeout=TIMEOUT) as answer:
-                return Answer(answer.status, answer.read(_LARGEST_ANSWER).decode("utf-8", "replace"))
+                read = answer.read(_LARGEST_ANSWER)
+                if answer.length and len(read) < _LARGEST_ANSWER:  # how much is missing
+                    raise IncompleteRead(read, answer.length)
+                return Answer(answer.status, read.decode("utf-8", "replace"))
         except HTTPError as error:
             with error:
                 text = error.read(_LARGEST_ANSWER).decode("utf-8", "replace")

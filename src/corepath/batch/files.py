@@ -88,7 +88,7 @@ class BatchReport:
 
 
 Progress = Callable[[int, int, int], None]
-"""Called with the episodes, bytes and bytes in total so far."""
+"""Called with the episodes, bytes and bytes in total so far: first with those that were there before, if any."""
 
 
 def score_files(
@@ -133,7 +133,8 @@ def _score_plan(
     meter = _Meter(sum(shard.size for shard in shards), progress)
     for shard in shards:
         if shard.number in reports:
-            meter.add(shard, reports[shard.number])
+            meter.count(shard, reports[shard.number])
+    meter.show()
     left = [shard for shard in shards if shard.number not in reports]
     joined = JoinedScores(folder, shards)
     try:
@@ -143,7 +144,8 @@ def _score_plan(
                 report.failed.append(found)
             else:
                 reports[shard.number] = found
-                meter.add(shard, found)
+                meter.count(shard, found)
+                meter.show()
             joined.add_finished(reports)
         if not report.failed:
             is_damaged = any(one.damage is not None for one in reports.values())
@@ -311,10 +313,13 @@ class _Meter:
     episodes: int = 0
     done: int = 0
 
-    def add(self, shard: Shard, report: ShardReport) -> None:
+    def count(self, shard: Shard, report: ShardReport) -> None:
         """Count a finished shard."""
         self.episodes += report.episodes
         self.done += shard.size
+
+    def show(self) -> None:
+        """Say how far it is."""
         self.progress(self.episodes, self.done, self.total)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from corepath.batch.arrow import ArrowEpisodes
+from corepath.batch.arrow import ArrowEpisodes, read_column
 from corepath.batch.coded import CodedEpisodes
 from corepath.batch.coded_lines import CUT_OUT, KeptLines, cut_lines
 from corepath.batch.coding import MOST_CALLS, CallTable, TaskCoder, options_text
 from corepath.batch.lines import EpisodeLine, Lines, join_lines, parse_line, parse_lines
 from corepath.batch.schema import SCORES
 from corepath.episode import Episode, exclusion, reward_of, trace_of, typed_fields, usage_of
-from corepath.errors import CorepathError, Problem
+from corepath.errors import CorepathError, Problem, RecordError
 from corepath.files.episodes import LineError, episode_json, parse_episode
 from corepath.files.fingerprint import check_played
 from corepath.files.lookup import Tasks
@@ -132,7 +133,10 @@ class BatchScorer:
     def score_table(self, batch: pa.RecordBatch, file: str | None = None, first: int = 1) -> ScoredBatch:
         """Score the rows of a batch in the schema of episodes. `first` is the number of its first row."""
         self._forget()
-        episodes = ArrowEpisodes(batch)
+        try:
+            episodes = ArrowEpisodes(batch)
+        except RecordError as error:
+            return self._score_around(batch, file, first, str(error))
         keys, key_of = episodes.keys
         coders = [self._find_coder(*key) for key in keys]
         numbers, usable = episodes.code(coders)
@@ -148,8 +152,29 @@ class BatchScorer:
         traces = episodes.column("trace")
         for row in map(int, np.flatnonzero(~usable)):
             known = {"trace": traces[row].as_py()} if traces[row].is_valid else {}
-            self._score_other(others, row, episodes.record(row), {"file": file, "line": row + first, **known})
+            where = {"file": file, "line": row + first, **known}
+            try:
+                self._score_other(others, row, episodes.record(row), where)
+            except RecordError as error:
+                others.places.append(row)
+                _add_problem(others, str(error), where)
         return _join(coded, others)
+
+    def _score_around(self, batch: pa.RecordBatch, file: str | None, first: int, wrong: str) -> ScoredBatch:
+        """Score all rows of a batch but those that have something `wrong`, which are found by halving it."""
+        if half := batch.num_rows // 2:
+            before, after = (
+                self.score_table(batch[:half], file, first),
+                self.score_table(batch[half:], file, first + half),
+            )
+            scores = pa.Table.from_batches([before.scores, after.scores]).combine_chunks().to_batches()[0]
+            return ScoredBatch(scores, before.problems + after.problems, before.ordinary + after.ordinary)
+        others = _OtherRows(places=[0])
+        where: dict[str, Any] = {"file": file, "line": first}
+        with suppress(RecordError):
+            where["trace"] = read_column(batch, "trace")[0].as_py()
+        _add_problem(others, wrong, where)
+        return ScoredBatch(_make_batch(others.rows), tuple(others.problems))
 
     def score_episodes(self, episodes: Iterable[tuple[Episode, Mapping[str, Any]] | Problem]) -> ScoredBatch:
         """Score episodes that have no line of their own. With each comes what is known of its place, e.g. `trace`."""

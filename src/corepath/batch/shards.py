@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import chain, islice
@@ -192,7 +192,7 @@ def read_rows(shard: Shard) -> Iterator[pa.RecordBatch]:
     with pq.ParquetFile(shard.file, pre_buffer=False, page_checksum_verification=True) as file:
         rows = sum(file.metadata.row_group(group).num_rows for group in groups)
         if 2 * rows < ROWS * len(groups):  # many small row groups, which are better read together
-            yield from file.iter_batches(ROWS, groups, use_threads=False)
+            yield from _read_groups(file, file, groups)
             return
         columns = map(file.schema.column, range(len(file.schema)))
         texts = [one.path for one in columns if one.path.startswith(NUMBERED) and one.physical_type == "BYTE_ARRAY"]
@@ -200,23 +200,25 @@ def read_rows(shard: Shard) -> Iterator[pa.RecordBatch]:
             shard.file, metadata=file.metadata, pre_buffer=False, read_dictionary=texts, page_checksum_verification=True
         ) as numbered:
             for group in groups:
-                yield from _read_group(numbered, file, group)
+                yield from _read_groups(numbered, file, [group])
 
 
-def _read_group(numbered: pq.ParquetFile, plain: pq.ParquetFile, group: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a row group, the columns `NUMBERED` as numbers of distinct texts.
+def _read_groups(file: pq.ParquetFile, plain: pq.ParquetFile, groups: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of row groups, which `file` may read as numbers of distinct texts.
 
-    A text of which there are too many is not stored so. Arrow cannot read it as numbers if it is nested, and says so.
+    Arrow cannot read nested texts as numbers if some of them are not stored so, because there are too many, or if they
+    were stored as numbers in several row groups. It says so, and `plain` reads the row groups one by one. So it does if
+    one of them is damaged, which ends the file only there.
     """
     import pyarrow as pa  # noqa: PLC0415  # slow to import
 
     done = 0
     try:
-        for batch in numbered.iter_batches(ROWS, [group], use_threads=False):
+        for batch in file.iter_batches(ROWS, groups, use_threads=False):
             yield batch
             done += batch.num_rows
-    except pa.ArrowNotImplementedError:
-        for batch in plain.iter_batches(ROWS, [group], use_threads=False):
+    except (pa.ArrowException, OSError):
+        for batch in (one for group in groups for one in plain.iter_batches(ROWS, [group], use_threads=False)):
             if done < batch.num_rows:
                 yield batch.slice(done)
             done = max(0, done - batch.num_rows)

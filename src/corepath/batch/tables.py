@@ -108,7 +108,8 @@ def _score(batch: pa.RecordBatch, scorer: BatchScorer) -> pa.RecordBatch:
     if "record" in batch.schema.names and not {"task", "calls"} & set(batch.schema.names):
         texts = batch.column("record").cast(pa.binary()).fill_null(b"null").to_pylist()
         scores = scorer.score_lines(join_lines(texts), "").scores
-        batch = batch.take(pc.subtract(scores.column("line"), 1))  # without blank lines
+        place = batch.select([name for name in PLACE if name in batch.schema.names])
+        batch = place.take(pc.subtract(scores.column("line"), 1))  # without blank lines
     else:
         scores = scorer.score_table(batch).scores
     return _place(scores, {name: batch.column(name) for name in PLACE if name in batch.schema.names})

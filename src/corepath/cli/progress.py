@@ -162,6 +162,8 @@ class ByteProgress:
     """Shows how much of the input is done: a live line on a terminal, or a plain line every ten seconds elsewhere."""
 
     what: str
+    before: tuple[int, int] | None = None
+    """The items and bytes that were done before, as the first update says. They count for neither rate nor time."""
 
     def __post_init__(self) -> None:
         self._began = self._last = time.monotonic()
@@ -169,11 +171,12 @@ class ByteProgress:
 
     def update(self, items: int, done: int, total: int) -> None:
         """Say how many items and bytes are done."""
+        self.before = self.before or (items, done)
         now = time.monotonic()
         if not err.is_terminal and now - self._last < EVERY_SECONDS:
             return
         self._last = now
-        line = self._line(items, done, total, now - self._began)
+        line = self.line(items, done, total, now - self._began)
         if not err.is_terminal:
             err.print(Text(line), soft_wrap=True)
         elif self._status is None:
@@ -182,11 +185,14 @@ class ByteProgress:
         else:
             self._status.update(line)
 
-    def _line(self, items: int, done: int, total: int, seconds: float) -> str:
+    def line(self, items: int, done: int, total: int, seconds: float) -> str:
+        """The progress in one line, with the rate and the time left."""
         share = done / total if total else 1.0
-        left = f", {_time(seconds / share - seconds)} left" if 0 < share < 1 else ""
+        items_before, done_before = self.before or (0, 0)
+        left = f", {_time(seconds * (total - done) / (done - done_before))} left" if done_before < done < total else ""
         bar = "━" * round(20 * share) + "╌" * (20 - round(20 * share))
-        return f"{bar} {100 * share:.0f} %; {items:,} {self.what}; {items / max(seconds, 1e-9):,.0f}/s{left}"
+        rate = (items - items_before) / max(seconds, 1e-9)
+        return f"{bar} {100 * share:.0f} %; {items:,} {self.what}; {rate:,.0f}/s{left}"
 
     @contextmanager
     def show(self) -> Iterator[ByteProgress]:

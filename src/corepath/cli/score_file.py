@@ -87,7 +87,7 @@ def _print_report(report: BatchReport, out: Path, *, as_json: bool) -> None:
     else:
         rate = (
             f" in {report.seconds:.1f} s, {report.episodes / max(report.seconds, 1e-9):,.0f}/s"
-            if report.seconds
+            if report.seconds and not report.skipped
             else ""
         )
         say(f"{count(report.episodes, 'episode')} scored{rate}; {report.ordinary:,} of them one by one")

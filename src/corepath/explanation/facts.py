@@ -231,10 +231,10 @@ class Facts:
 
     @cached_property
     def done_at(self) -> dict[int, list[int]]:
-        """The indexes of the calls that did each step, keyed by the step's number."""
+        """The indexes of the calls that did each step, keyed by the step's number. Some of them may break a rule."""
         found: dict[int, list[int]] = {}
         for step in self.steps:
-            if step.kind is Kind.PROGRESS and step.symbol is not None:
+            if step.advances and step.symbol is not None:
                 found.setdefault(step.symbol, []).append(step.index)
         return found
 

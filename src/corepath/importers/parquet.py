@@ -29,7 +29,7 @@ def is_parquet(file: Path) -> bool:
 
 
 def read_parquet(file: Path) -> Iterator[dict[str, Any] | Problem]:
-    """Yield each row of a Parquet file as a dict of JSON values, and a `Problem` where the file is broken.
+    """Yield each row of a Parquet file as a dict of JSON values, and a `Problem` for a row or where the file is broken.
 
     Times become numbers of microseconds since 1970. Only a small part of the file is in memory at any time. Raises
     `InputError` if pyarrow is not installed.
@@ -43,7 +43,7 @@ def read_parquet(file: Path) -> Iterator[dict[str, Any] | Problem]:
     try:
         with parquet.ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False) as table:
             for batch in table.iter_batches(batch_size=_BATCH, use_threads=False):
-                yield from _rows(batch, arrow)
+                yield from _rows(batch, arrow, str(file), done + 1)
                 done += batch.num_rows
     except (arrow.ArrowException, OSError, ValueError) as error:
         yield Problem(str(file), done + 1, 1, f"not a readable Parquet file: {str(error)[:200]}")
@@ -57,8 +57,17 @@ def import_pyarrow(file: Path) -> tuple[Any, Any]:
         raise MissingExtraError(f"{file}: reading Parquet needs pyarrow: {install('parquet')}") from None
 
 
-def _rows(batch: Any, arrow: Any) -> Iterator[dict[str, Any]]:
-    columns = [_values(batch.column(number), arrow) for number in range(batch.num_columns)]
+def _rows(batch: Any, arrow: Any, file: str, first: int) -> Iterator[dict[str, Any] | Problem]:
+    """Yield the rows of a batch, and a `Problem` for each that has a text which is not UTF-8."""
+    try:
+        columns = [_values(batch.column(number), arrow) for number in range(batch.num_columns)]
+    except UnicodeDecodeError as error:
+        if batch.num_rows == 1:
+            yield Problem(file, first, 1, f"not UTF-8: the byte 0x{error.object[error.start]:02x}")
+            return
+        for row in range(batch.num_rows):
+            yield from _rows(batch.slice(row, 1), arrow, file, first + row)
+        return
     names = batch.schema.names
     for values in zip(*columns, strict=True):
         yield dict(zip(names, values, strict=True))

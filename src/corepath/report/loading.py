@@ -75,18 +75,18 @@ def _common_scoring(loaded: list[Results]) -> Scoring | None:
     return scorings.pop() if scorings else None
 
 
-def _common_rules(loaded: list[Results]) -> tuple[Rule, ...]:
-    """Return the rules by which all episodes were judged, or none if these differ."""
-    found = {one.rules for one in loaded if one.results}
-    return found.pop() if len(found) == 1 else ()
-
-
 def _seed_notes(loaded: list[Results]) -> Iterator[str]:
     """Yield a note if the episodes have different seeds, because tables then pool variants of the same task."""
     seeds = sorted({result.record.seed or 0 for one in loaded for result in one.results})
     if len(seeds) > 1:
         listed = ", ".join(map(str, seeds[:8])) + (", …" if len(seeds) > 8 else "")
         yield f"episodes of {len(seeds)} seeds ({listed}) are pooled; the variants of a task count as one task"
+
+
+def _common_rules(loaded: list[Results]) -> tuple[Rule, ...]:
+    """Return the rules by which all episodes were judged, or none if some were not, or by others."""
+    found = {one.rules for one in loaded if one.results}
+    return found.pop() if len(found) == 1 else ()
 
 
 def _rule_notes(loaded: list[Results]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from weakref import finalize
 
 from corepath.batch.shards import DamagedFileError, Shard, read_lines
 from corepath.episode import FAILED_OUTSIDE, IMPOSSIBLE, Episode
-from corepath.errors import CorepathError, Problem
+from corepath.errors import CorepathError, Problem, RecordError
 from corepath.files.lookup import Tasks
 from corepath.files.rules import load_rules
 from corepath.importers.parquet import import_pyarrow
@@ -141,6 +141,8 @@ class _Reader:
     found: list[Result] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     scorings: set[Scoring] = field(default_factory=set)
+    is_judged_otherwise: bool = False
+    """Whether a row was scored by other rules."""
     rows: int = 0
     count: int = 0
     _files: dict[tuple[str, bool], EpisodeFile] = field(default_factory=dict)
@@ -157,9 +159,11 @@ class _Reader:
             self.count += 1
             record = _record_of(row)
             stored = self._find_stored(row, record)
+            is_judged_otherwise = [one["rule"] for one in record.scores.get("rules", ())] != self._rule_texts
+            self.is_judged_otherwise |= is_judged_otherwise
             if stored is None:
                 self.found.append(Result(record, _not_at_hand(row["file"])))
-            elif [one["rule"] for one in record.scores.get("rules", ())] != self._rule_texts:
+            elif is_judged_otherwise:
                 self.found.append(Result(record, _judged_otherwise))
             else:
                 self.found.append(Result(record, self._finder(row), self.rules, stored))
@@ -185,8 +189,10 @@ class _Reader:
             raise CorepathError(f"{self.path}: its episodes were scored in different ways ({named}), and are not put "
                                 "into one table; score them alike with --profile")  # fmt: skip
         used = self.scorings.pop() if self.scorings else Scoring()
-        judged = self.rules if all(one.rules for one in self.found) else ()
-        return Results(tuple(self.found), used, tuple(self.problems), (str(self.path),), rules=judged)
+        judged = () if self.is_judged_otherwise else self.rules
+        other = f"{self.path}: its rule files are gone, or were changed since: there is no table of rules"
+        notes = (other,) if self.is_judged_otherwise else ()
+        return Results(tuple(self.found), used, tuple(self.problems), (str(self.path),), notes, judged)
 
     def _file(self, name: str, row: Mapping[str, Any], *, by_line: bool) -> EpisodeFile:
         if (name, by_line) not in self._files:
@@ -375,7 +381,10 @@ class RowFile(EpisodeFile):
         batch = self._group.slice(row - self._first, ROWS)
         if "episode" in batch.schema.names:
             return [str(text).encode() for text in batch.column("episode").to_pylist()]
-        return ArrowEpisodes(batch).records(0, batch.num_rows)
+        for wanted in (batch, batch.slice(0, 1)):  # another row may be bad
+            with suppress(RecordError):
+                return ArrowEpisodes(wanted).records(0, wanted.num_rows)
+        return []
 
     def _read_group(self, row: int) -> None:
         """Read the row group with a row, or none if the file ends before."""
