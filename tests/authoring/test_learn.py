@@ -118,7 +118,9 @@ def test_rules_of_the_tool_file_are_respected() -> None:
 
 def test_a_task_that_changes_nothing_asks_for_a_look_or_for_handing_over() -> None:
     look, other = call("get_bill", id=1), call("get_user", id=2)
-    made = learned(episode(look, other), episode(look))
+    found = learn([episode(look, other), episode(look)], TOOLS)
+    assert found.support == {"get_bill": "2 of 2 runs", "hand_over": "0 of 2 runs"}
+    made = found.task
     assert accepts(made, episode(look, other))
     assert accepts(made, episode(call("hand_over")))
     assert not accepts(made, episode())
@@ -181,6 +183,11 @@ def test_the_file_says_what_speaks_for_each_step_and_reads_back_as_the_same_task
     again = load_tasks(tmp_path / "task.yaml")["shop/order"]
     assert str(again.procedure) == str(made.task.procedure) == "a >> b?"
     assert (again.refused, again.unlisted) == ("try", "harm")
+
+
+def test_steps_with_letters_that_yaml_must_escape_have_a_comment_too() -> None:
+    made = learn([episode(A, call("send", text="\u200b\U0001f468\u200d\U0001f469"), B)] * 3, TOOLS)
+    assert made.text.count("# 3 of 3 runs") == 3
 
 
 def test_a_long_procedure_takes_several_lines_and_reads_back_as_the_same(tmp_path: Path) -> None:

@@ -180,17 +180,18 @@ class _Draft:
         arrangement, _ = learn_by_asking(events.runs, events.steps, answer, most_questions, guessed)
         used = sorted(set(events.steps))
         actions = dict(zip(used, name_actions([self.steps[one] for one in used]), strict=True))
+        named = [action for found in actions.values() for action in found]
         support = {
             str(action.name): self._support(self.steps[one]) for one, found in actions.items() for action in found
         }
         if not used and (look := self._first_look()) is not None:
-            procedure, named = look
+            named, support = look
+            procedure = choice(*named)
             self.notes.append("No run changes anything. The step is to look, or to hand over.")
         else:
             if not used:
                 self._say_that_nothing_is_right()
             procedure = arrangement.procedure(lambda event: choice(*actions[events.steps[event]]))
-            named = [action for found in actions.values() for action in found]
         try:
             task = self._make_task(procedure, named)
             task = self._allow_refused(task, procedure, named)
@@ -263,11 +264,11 @@ class _Draft:
                 "run? The task allows it"
             )
 
-    def _first_look(self) -> tuple[Procedure, list[Action]] | None:
+    def _first_look(self) -> tuple[list[Action], dict[str, str]] | None:
         """Return what is done in a task that changes nothing: one of the reads that all runs make, or handing over.
 
-        Returns None if the runs have no read in common, or if some of them hand over and others do not: then it does
-        not matter what is done, as long as nothing is changed.
+        Also says what speaks for each action. Returns None if the runs have no read in common, or if some of them hand
+        over and others do not: then it does not matter what is done, as long as nothing is changed.
         """
         common = [step for step in self.steps if len(step.runs) == len(self.runs) and not step.varying]
         if self.way != _FULL or self._hand_over_differs():
@@ -276,7 +277,12 @@ class _Draft:
         listed = [name for name in self.tools.neutral if not is_glob(name) and hands_over(name)]
         hand_over = [Tool(name).any().named(name) for name in listed]
         is_usual = len(self.runs) >= FEWEST_RUNS and all(map(_hands_over, self.runs))
-        return (choice(*named, *hand_over), [*named, *hand_over]) if named or (hand_over and is_usual) else None
+        if not named and not (hand_over and is_usual):
+            return None
+        every = f"{len(self.runs)} of {count(len(self.runs), 'run')}"
+        return [*named, *hand_over], {str(action.name): every for action in named} | {
+            name: self._support_of_tool(name) for name in listed
+        }
 
     def _hand_over_differs(self) -> bool:
         """Whether some runs hand over to a human, and others do not."""
@@ -358,6 +364,11 @@ class _Draft:
         parts += ["the result decides what follows"] if step.decides else []
         parts += [f"{name}: {why}" for name, why in step.support.items()]
         return "; ".join(parts)
+
+    def _support_of_tool(self, name: str) -> str:
+        """Say in how many runs a neutral tool is called."""
+        times = sum(any(call.tool == name and not call.failed for call in run.episode.calls) for run in self.runs)
+        return f"{times} of {count(len(self.runs), 'run')}"
 
     def _warnings(self) -> Iterator[str]:
         """Warn of runs that are left out, and if runs have nothing in common: they may be of different tasks."""
