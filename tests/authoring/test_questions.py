@@ -70,6 +70,15 @@ def test_five_answers_find_orders_that_runs_alone_do_not_show() -> None:
     assert {order for order in permutations(range(5)) if order in asked} == right
 
 
+def test_what_was_said_to_be_right_is_allowed_and_not_asked_again() -> None:
+    for runs in ([(0,), (2, 3, 0, 1)], [(0, 1, 2), (2, 0), (1, 2, 0), (1, 0), (0,), (0, 1), (3,)]):
+        found, asked = learn_by_asking(runs, range(4), lambda question: [True] * len(question.examples))
+        right = [one for each in asked for one in each.question.examples]
+        assert asked
+        assert all(one in found for one in right)
+        assert len({*right}) == len(right)
+
+
 def test_answers_that_cannot_be_told_change_nothing() -> None:
     runs = [(0, 1, 2), (1, 0, 2), (0, 1, 2)]
 
