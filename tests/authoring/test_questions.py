@@ -19,6 +19,7 @@ from corepath.authoring.learning.early import Early, find_early
 from corepath.authoring.learning.forks import Forks
 from corepath.authoring.learning.learn import Question, accepts
 from corepath.authoring.learning.log import Log, Run
+from corepath.authoring.learning.occurrences import find_numbering
 from corepath.authoring.learning.orders import learn_orders
 from corepath.authoring.learning.questions import Answer, OrderQuestion, learn_by_asking
 from corepath.authoring.learning.recombination import recombine
@@ -77,6 +78,18 @@ def test_what_was_said_to_be_right_is_allowed_and_not_asked_again() -> None:
         assert asked
         assert all(one in found for one in right)
         assert len({*right}) == len(right)
+
+
+def test_no_example_has_the_steps_of_a_run_or_of_another_example() -> None:
+    paths = [(1, 1, 0), (0, 1, 1), (1, 1, 0, 0), (1, 0, 1), (1, 0, 1, 0), (1,)]
+    numbering = find_numbering(paths)
+    runs = [numbering.number(path) for path in paths]
+    for right in (True, False):
+        _, asked = learn_by_asking(runs, numbering.steps, lambda question: [right] * len(question.examples))  # noqa: B023
+        shown = [tuple(numbering.steps[event] for event in one) for each in asked for one in each.question.examples]
+        assert shown
+        assert not {*shown} & {*paths}
+        assert len({*shown}) == len(shown)
 
 
 def test_answers_that_cannot_be_told_change_nothing() -> None:
