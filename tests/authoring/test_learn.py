@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from corepath import Call, Episode, Message, Task, TaskError, learn, load_tasks, play, score, task
 from corepath.authoring.learning.learn import Question, accepts
 from corepath.authoring.learning.simulation import is_right
+from corepath.automaton import derivatives
 from corepath.files.episodes import episode_json
 from corepath.files.tool_file import Tools
 from corepath.notation.parser import tool
@@ -253,6 +255,18 @@ def test_of_too_many_different_calls_those_that_all_runs_make_are_steps() -> Non
     assert "only the 2 that all make are steps" in made.text
     assert all(accepts(made.task, run) for run in runs)
     assert not accepts(made.task, episode(B, A))
+
+
+def test_if_a_task_would_be_too_large_only_the_orders_of_the_runs_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derivatives, "MOST_STATES", 500)
+    steps = [call("send", to=number, text=f"hello number {number} from all of us") for number in range(10)]
+    runs = [episode(*Random(seed).sample(steps, len(steps))) for seed in range(12)]
+    made = learn(runs, TOOLS)
+    assert made.task.automaton.count == 12
+    assert all(accepts(made.task, run) for run in runs)
+    assert not accepts(made.task, episode(*steps))
+    assert any("only the orders of the runs are allowed" in warning for warning in made.warnings)
+    assert "# Only the orders of the runs are allowed" in made.text
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from typing import Final, Literal
 from corepath.authoring.derive import tool_patterns
 from corepath.authoring.learning.alternatives import merge_alternatives
 from corepath.authoring.learning.arguments import find_patterns
+from corepath.authoring.learning.arrangement import Form, in_sequence, join
 from corepath.authoring.learning.decisive_reads import split_decisive
 from corepath.authoring.learning.early import Early, find_early
 from corepath.authoring.learning.events import Events, find_events
@@ -60,8 +61,13 @@ _REFUSED: Final[Mapping[Refused, str]] = {
     "ignore_other_tools": "A refused call is a try, and no harm, if a step with the same tool is due or none has its "
     "tool (refused).",
 }
-_FULL, _WITHOUT_READS, _LITERAL = range(3)
-"""What is learned: everything; no required reads; and every value as it is, in the orders that were seen."""
+_FULL, _WITHOUT_READS, _SEEN_ORDERS, _LITERAL = range(4)
+"""What is learned: everything; no required reads; only the orders that were seen; these with literal values."""
+_ONLY: Final[Mapping[int, str]] = {
+    _SEEN_ORDERS: "only the orders of the runs are allowed: a wider task does not accept them all, or is too large",
+    _LITERAL: "only the orders and values of the runs are allowed: a wider task does not accept them all, or is too "
+    "large",
+}
 
 
 @dataclass(frozen=True)
@@ -140,7 +146,7 @@ def learn(
     runs = [read_run(episode, tools, number) for number, episode in enumerate(episodes) if number not in unfit]
     if not runs:
         raise TaskError.of(f"no runs to learn from{f': {describe_unfit(unfit)}' if unfit else ''}")
-    for way in (_FULL, _WITHOUT_READS, _LITERAL):
+    for way in range(_LITERAL + 1):
         draft = _Draft(runs, tools, way, unseen, refused, warnings=[describe_unfit(unfit)] if unfit else [])
         draft.notes += [f"{count(len(unfit), 'more run')} left out: no task accepts their calls."] if unfit else []
         made = draft.learn(judge if way == _FULL else None, most_questions)
@@ -173,11 +179,14 @@ class _Draft:
         """Return the learned task, or None if it does not accept all runs."""
         events = self._find_events()
         answer = None if judge is None else lambda question: self._ask(question, events, judge)
-        guessed = guess_orders(self.runs, events) if self.way != _LITERAL else []
-        if guessed:
-            seen = "The run shows one order" if len(self.runs) == 1 else "So few runs show few orders"
-            self.notes.append(f"{seen}. Steps on different things are taken to be in any order.")
-        arrangement, _ = learn_by_asking(events.runs, events.steps, answer, most_questions, guessed)
+        if self.way in _ONLY:
+            arrangement = join(Form.CHOICE, map(in_sequence, events.runs))
+        else:
+            guessed = guess_orders(self.runs, events)
+            if guessed:
+                seen = "The run shows one order" if len(self.runs) == 1 else "So few runs show few orders"
+                self.notes.append(f"{seen}. Steps on different things are taken to be in any order.")
+            arrangement, _ = learn_by_asking(events.runs, events.steps, answer, most_questions, guessed)
         used = sorted(set(events.steps))
         actions = dict(zip(used, name_actions([self.steps[one] for one in used]), strict=True))
         named = [action for found in actions.values() for action in found]
@@ -373,6 +382,8 @@ class _Draft:
     def _warnings(self) -> Iterator[str]:
         """Warn of runs that are left out, and if runs have nothing in common: they may be of different tasks."""
         yield from self.warnings
+        if self.way in _ONLY:
+            yield _ONLY[self.way]
         linked: dict[int, int] = {}
         for step in self.steps:
             if not step.reads:
@@ -386,8 +397,8 @@ class _Draft:
 
     def _all_notes(self) -> Iterator[str]:
         yield from self.notes
-        if self.way == _LITERAL:
-            yield "Only the orders and values of the runs are allowed: no simpler task accepts them all."
+        if self.way in _ONLY:
+            yield f"O{_ONLY[self.way][1:]}."
         if not self.only_common:
             yield _UNSEEN[self.unseen]
         yield _REFUSED[self._refused]
