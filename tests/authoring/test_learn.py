@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from corepath import Call, Episode, Message, Task, TaskError, learn, load_tasks, play, score, task
 from corepath.authoring.learning.learn import Question, accepts
 from corepath.authoring.learning.simulation import is_right
+from corepath.automaton import derivatives
 from corepath.files.episodes import episode_json
 from corepath.files.tool_file import Tools
 from corepath.notation.parser import tool
@@ -118,7 +120,9 @@ def test_rules_of_the_tool_file_are_respected() -> None:
 
 def test_a_task_that_changes_nothing_asks_for_a_look_or_for_handing_over() -> None:
     look, other = call("get_bill", id=1), call("get_user", id=2)
-    made = learned(episode(look, other), episode(look))
+    found = learn([episode(look, other), episode(look)], TOOLS)
+    assert found.support == {"get_bill": "2 of 2 runs", "hand_over": "0 of 2 runs"}
+    made = found.task
     assert accepts(made, episode(look, other))
     assert accepts(made, episode(call("hand_over")))
     assert not accepts(made, episode())
@@ -181,6 +185,11 @@ def test_the_file_says_what_speaks_for_each_step_and_reads_back_as_the_same_task
     again = load_tasks(tmp_path / "task.yaml")["shop/order"]
     assert str(again.procedure) == str(made.task.procedure) == "a >> b?"
     assert (again.refused, again.unlisted) == ("try", "harm")
+
+
+def test_steps_with_letters_that_yaml_must_escape_have_a_comment_too() -> None:
+    made = learn([episode(A, call("send", text="\u200b\U0001f468\u200d\U0001f469"), B)] * 3, TOOLS)
+    assert made.text.count("# 3 of 3 runs") == 3
 
 
 def test_a_long_procedure_takes_several_lines_and_reads_back_as_the_same(tmp_path: Path) -> None:
@@ -246,6 +255,18 @@ def test_of_too_many_different_calls_those_that_all_runs_make_are_steps() -> Non
     assert "only the 2 that all make are steps" in made.text
     assert all(accepts(made.task, run) for run in runs)
     assert not accepts(made.task, episode(B, A))
+
+
+def test_if_a_task_would_be_too_large_only_the_orders_of_the_runs_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derivatives, "MOST_STATES", 500)
+    steps = [call("send", to=number, text=f"hello number {number} from all of us") for number in range(10)]
+    runs = [episode(*Random(seed).sample(steps, len(steps))) for seed in range(12)]
+    made = learn(runs, TOOLS)
+    assert made.task.automaton.count == 12
+    assert all(accepts(made.task, run) for run in runs)
+    assert not accepts(made.task, episode(*steps))
+    assert any("only the orders of the runs are allowed" in warning for warning in made.warnings)
+    assert "# Only the orders of the runs are allowed" in made.text
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,16 @@ def test_tools_that_are_not_listed_are_named_and_left_out() -> None:
     assert any("delete_all, search" in note for note in found.notes)
 
 
+def test_rules_that_are_equally_good_come_in_the_order_of_the_runs() -> None:
+    letters = "qwertyuiop"
+    good = [[f"{one}(x={number})" for one in letters] for number in range(20)]
+    log = rule_log.make_log([tuple(map(parser.call, run)) for run in good], [], LEAST_RUNS, bool)
+    assert log.tools == ("", "", *letters)
+    bad = [[f"drop_{one}()" for one in letters]] * 10
+    found = learn_rules(good, bad)
+    assert [one for one in texts(found) if "drop" in one] == [f"never drop_{one}(...)" for one in letters]
+
+
 def test_strange_names_of_tools_and_arguments_are_written_so_that_they_can_be_read() -> None:
     runs = [
         [Call("get order", {"the id": place}), Call("user", {"the id": place}), Call("*", {})] for place in range(20)

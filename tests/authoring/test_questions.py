@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from itertools import pairwise, permutations
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from corepath.authoring.learning.early import Early, find_early
 from corepath.authoring.learning.forks import Forks
 from corepath.authoring.learning.learn import Question, accepts
 from corepath.authoring.learning.log import Log, Run
+from corepath.authoring.learning.occurrences import find_numbering
 from corepath.authoring.learning.orders import learn_orders
 from corepath.authoring.learning.questions import Answer, OrderQuestion, learn_by_asking
 from corepath.authoring.learning.recombination import recombine
@@ -68,6 +70,27 @@ def test_five_answers_find_orders_that_runs_alone_do_not_show() -> None:
     assert len(questions) <= 5
     assert {order for order in permutations(range(5)) if order in alone} != right
     assert {order for order in permutations(range(5)) if order in asked} == right
+
+
+def test_what_was_said_to_be_right_is_allowed_and_not_asked_again() -> None:
+    for runs in ([(0,), (2, 3, 0, 1)], [(0, 1, 2), (2, 0), (1, 2, 0), (1, 0), (0,), (0, 1), (3,)]):
+        found, asked = learn_by_asking(runs, range(4), lambda question: [True] * len(question.examples))
+        right = [one for each in asked for one in each.question.examples]
+        assert asked
+        assert all(one in found for one in right)
+        assert len({*right}) == len(right)
+
+
+def test_no_example_has_the_steps_of_a_run_or_of_another_example() -> None:
+    paths = [(1, 1, 0), (0, 1, 1), (1, 1, 0, 0), (1, 0, 1), (1, 0, 1, 0), (1,)]
+    numbering = find_numbering(paths)
+    runs = [numbering.number(path) for path in paths]
+    for right in (True, False):
+        _, asked = learn_by_asking(runs, numbering.steps, lambda question: [right] * len(question.examples))  # noqa: B023
+        shown = [tuple(numbering.steps[event] for event in one) for each in asked for one in each.question.examples]
+        assert shown
+        assert not {*shown} & {*paths}
+        assert len({*shown}) == len(shown)
 
 
 def test_answers_that_cannot_be_told_change_nothing() -> None:
@@ -151,8 +174,12 @@ def test_ctrl_c_at_a_question_ends_with_130_and_writes_nothing(tmp_path: Path) -
         os.close(theirs)
         while b"right as well" not in asked:
             asked += os.read(ours, 4096)
-        running.send_signal(signal.SIGINT)
-        assert running.wait(PATIENCE) == 130
+        for _ in range(PATIENCE // 3):  # a signal just before the command begins to read does not wake it
+            running.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                running.wait(3)
+                break
+        assert running.poll() == 130
     asked += os.read(ours, 4096)
     os.close(ours)
     assert b"nothing is written" in asked

@@ -319,6 +319,10 @@ def test_a_read_that_only_good_runs_have_may_be_required() -> None:
     ]
 
 
+def test_a_bad_run_without_calls_is_rejected_like_any_other() -> None:
+    assert find_doubts(make("a >> b"), run_of([]), [run_of("a b")]) == []
+
+
 def test_values_of_reads_that_differ_are_any() -> None:
     found = questions(make("a", "reads: ['get(...)']"), "a", "get(i=1) a", "get(i=2) a", "get(i=3) a")
     assert found == ["Is get(i=ANY) required before a? It is in all 3 good runs, and not in this one. get >> a"]
@@ -328,6 +332,7 @@ def test_values_of_reads_that_differ_are_any() -> None:
     ("procedure", "bad", "good", "question"),
     [
         ("a >> b?", "a", ["a b"], "Is b required? So far it is optional. a >> b"),
+        ("a?", "", ["a"], "Is a required? So far it is optional. a"),
         ("a >> (b | c)", "a c", ["a b"], "Was it wrong to do c instead of b? a >> b"),
         ("a & b", "b a", ["a b"], "Must a come before b? a >> b"),
         ("a{1,2}", "a a", ["a"], "Was it wrong to do a more than 1 time? a{1}"),

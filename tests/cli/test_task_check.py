@@ -142,12 +142,14 @@ def test_run_folders_are_read_with_their_seed(folder: Path, corepath: Any) -> No
         (("wrong.yaml", "--good", "good.jsonl"), 1, "wrong.yaml:2:"),
         (("task.yaml", "--good", "seed.jsonl"), 1, "a task file has no variants"),
         (("task.yaml", "--good", "good.jsonl", "--bad", "broken.jsonl"), 1, "broken.jsonl:1:1: "),
+        (("task.yaml", "--good", "good.jsonl", "--bad", "notes"), 1, "notes:1:1: no files of traces in this folder"),
     ],
 )
 def test_wrong_uses_and_broken_files(
     folder: Path, corepath: Any, arguments: tuple[str, ...], code: int, says: str
 ) -> None:
     (folder / "empty.jsonl").write_text("")
+    (folder / "notes").mkdir(exist_ok=True)
     (folder / "broken.jsonl").write_text('{"task": ')
     (folder / "wrong.yaml").write_text(TASK.replace(">> refund", ">> >> refund"))
     write(folder, "seed.jsonl", {**GOOD[0], "seed": 5})

@@ -20,7 +20,7 @@ from corepath.errors import InputError, Problem, RecordError, TaskError, count
 from corepath.files.episodes import episode_bytes
 from corepath.garbage import rare_garbage_collection
 from corepath.importers.expected_calls import is_source
-from corepath.importers.folders import ENDINGS, Imported, find_files, import_traces
+from corepath.importers.folders import NO_FILES, Imported, find_files, import_traces
 from corepath.importers.format import Format
 from corepath.importers.reading import readable
 from corepath.importers.registry import (
@@ -133,16 +133,13 @@ def import_command(
         raise typer.Exit(1)
 
 
-_MORE_FILES: Final = f": none ends in {', '.join(ENDINGS)}; other files are named with --only '*.txt'"
-
-
 def trace_files(paths: list[Path], only: list[str] | None, log: Log) -> list[Path]:
     """Find the trace files that the user named. Of a run folder, only the episodes are taken."""
     found: dict[Path, None] = {}
     for path in paths:
         files = find_files([path / EPISODES if is_run(path) else path], only or [])
         if not files:
-            log.add_problem(Problem(str(path), 1, 1, f"no files of traces in this folder{_MORE_FILES}"))
+            log.add_problem(Problem(str(path), 1, 1, f"{NO_FILES}; other files are named with --only '*.txt'"))
         found |= dict.fromkeys(files)
     return list(found)
 

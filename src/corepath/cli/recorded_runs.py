@@ -15,7 +15,7 @@ from corepath.cli.progress import Counter as Progress
 from corepath.episode import EXCLUSIONS, Episode, exclusion
 from corepath.errors import Problem, count
 from corepath.explanation.sentences import cut
-from corepath.importers.folders import find_files, import_traces
+from corepath.importers.folders import NO_FILES, find_files, import_traces
 from corepath.importers.registry import recognise_format
 from corepath.runs.folder import EPISODES, is_run
 from corepath.values import visible
@@ -35,9 +35,8 @@ class RunReader:
 
     def read(self, paths: Iterable[Path]) -> Iterator[tuple[str, Episode]]:
         """Yield the episodes with names for messages, e.g. `good.jsonl:3` for the third in a file."""
-        files = find_files(path / EPISODES if is_run(path) else path for path in paths)
         with Progress("runs read").show() as progress:
-            for one in import_traces(files, recognise_format, lambda file: progress.name(str(file))):
+            for one in import_traces(self._find_files(paths), recognise_format, lambda file: progress.name(str(file))):
                 if isinstance(one, Problem):
                     self.problems.append(one)
                 elif (reason := exclusion(one.episode)) is not None:
@@ -45,6 +44,16 @@ class RunReader:
                 else:
                     progress.add()
                     yield f"{one.file}:{one.number}", one.episode
+
+    def _find_files(self, paths: Iterable[Path]) -> list[Path]:
+        """Find the files with runs. Of a run folder, only the episodes are taken."""
+        found: dict[Path, None] = {}
+        for path in paths:
+            files = find_files([path / EPISODES if is_run(path) else path])
+            if not files:
+                self.problems.append(Problem(str(path), 1, 1, NO_FILES))
+            found |= dict.fromkeys(files)
+        return list(found)
 
     def print_problems(self) -> None:
         """Print what could not be read, and how many episodes were left out."""

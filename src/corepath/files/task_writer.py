@@ -106,7 +106,7 @@ def _add_notes(text: str, actions: Mapping[str, str], notes: Mapping[str, str]) 
     begin = text.index("\nactions:") + 1
     head, lines = text[:begin], text[begin:].split("\n")
     for place, name in enumerate(actions, start=1):
-        if name in notes and place < len(lines) and lines[place].endswith("'"):
+        if name in notes and place < len(lines) and lines[place].endswith(("'", '"')):
             lines[place] += "  " + _comment([notes[name]]).rstrip("\n")
     return head + "\n".join(lines)
 

@@ -16,6 +16,7 @@ from corepath.importers.reading import readable
 
 ENDINGS: Final = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".parquet", ".log", ".sse")
 """The endings of files that are looked at in a folder. `only` can name others."""
+NO_FILES: Final = f"no files of traces in this folder: none ends in {', '.join(ENDINGS)}"
 
 
 class Imported(NamedTuple):

@@ -16,6 +16,7 @@ from typing import Final, Literal
 from corepath.authoring.derive import tool_patterns
 from corepath.authoring.learning.alternatives import merge_alternatives
 from corepath.authoring.learning.arguments import find_patterns
+from corepath.authoring.learning.arrangement import Form, in_sequence, join
 from corepath.authoring.learning.decisive_reads import split_decisive
 from corepath.authoring.learning.early import Early, find_early
 from corepath.authoring.learning.events import Events, find_events
@@ -60,8 +61,13 @@ _REFUSED: Final[Mapping[Refused, str]] = {
     "ignore_other_tools": "A refused call is a try, and no harm, if a step with the same tool is due or none has its "
     "tool (refused).",
 }
-_FULL, _WITHOUT_READS, _LITERAL = range(3)
-"""What is learned: everything; no required reads; and every value as it is, in the orders that were seen."""
+_FULL, _WITHOUT_READS, _SEEN_ORDERS, _LITERAL = range(4)
+"""What is learned: everything; no required reads; only the orders that were seen; these with literal values."""
+_ONLY: Final[Mapping[int, str]] = {
+    _SEEN_ORDERS: "only the orders of the runs are allowed: a wider task does not accept them all, or is too large",
+    _LITERAL: "only the orders and values of the runs are allowed: a wider task does not accept them all, or is too "
+    "large",
+}
 
 
 @dataclass(frozen=True)
@@ -140,7 +146,7 @@ def learn(
     runs = [read_run(episode, tools, number) for number, episode in enumerate(episodes) if number not in unfit]
     if not runs:
         raise TaskError.of(f"no runs to learn from{f': {describe_unfit(unfit)}' if unfit else ''}")
-    for way in (_FULL, _WITHOUT_READS, _LITERAL):
+    for way in range(_LITERAL + 1):
         draft = _Draft(runs, tools, way, unseen, refused, warnings=[describe_unfit(unfit)] if unfit else [])
         draft.notes += [f"{count(len(unfit), 'more run')} left out: no task accepts their calls."] if unfit else []
         made = draft.learn(judge if way == _FULL else None, most_questions)
@@ -173,24 +179,28 @@ class _Draft:
         """Return the learned task, or None if it does not accept all runs."""
         events = self._find_events()
         answer = None if judge is None else lambda question: self._ask(question, events, judge)
-        guessed = guess_orders(self.runs, events) if self.way != _LITERAL else []
-        if guessed:
-            seen = "The run shows one order" if len(self.runs) == 1 else "So few runs show few orders"
-            self.notes.append(f"{seen}. Steps on different things are taken to be in any order.")
-        arrangement, _ = learn_by_asking(events.runs, events.steps, answer, most_questions, guessed)
+        if self.way in _ONLY:
+            arrangement = join(Form.CHOICE, map(in_sequence, events.runs))
+        else:
+            guessed = guess_orders(self.runs, events)
+            if guessed:
+                seen = "The run shows one order" if len(self.runs) == 1 else "So few runs show few orders"
+                self.notes.append(f"{seen}. Steps on different things are taken to be in any order.")
+            arrangement, _ = learn_by_asking(events.runs, events.steps, answer, most_questions, guessed)
         used = sorted(set(events.steps))
         actions = dict(zip(used, name_actions([self.steps[one] for one in used]), strict=True))
+        named = [action for found in actions.values() for action in found]
         support = {
             str(action.name): self._support(self.steps[one]) for one, found in actions.items() for action in found
         }
         if not used and (look := self._first_look()) is not None:
-            procedure, named = look
+            named, support = look
+            procedure = choice(*named)
             self.notes.append("No run changes anything. The step is to look, or to hand over.")
         else:
             if not used:
                 self._say_that_nothing_is_right()
             procedure = arrangement.procedure(lambda event: choice(*actions[events.steps[event]]))
-            named = [action for found in actions.values() for action in found]
         try:
             task = self._make_task(procedure, named)
             task = self._allow_refused(task, procedure, named)
@@ -263,11 +273,11 @@ class _Draft:
                 "run? The task allows it"
             )
 
-    def _first_look(self) -> tuple[Procedure, list[Action]] | None:
+    def _first_look(self) -> tuple[list[Action], dict[str, str]] | None:
         """Return what is done in a task that changes nothing: one of the reads that all runs make, or handing over.
 
-        Returns None if the runs have no read in common, or if some of them hand over and others do not: then it does
-        not matter what is done, as long as nothing is changed.
+        Also says what speaks for each action. Returns None if the runs have no read in common, or if some of them hand
+        over and others do not: then it does not matter what is done, as long as nothing is changed.
         """
         common = [step for step in self.steps if len(step.runs) == len(self.runs) and not step.varying]
         if self.way != _FULL or self._hand_over_differs():
@@ -276,7 +286,12 @@ class _Draft:
         listed = [name for name in self.tools.neutral if not is_glob(name) and hands_over(name)]
         hand_over = [Tool(name).any().named(name) for name in listed]
         is_usual = len(self.runs) >= FEWEST_RUNS and all(map(_hands_over, self.runs))
-        return (choice(*named, *hand_over), [*named, *hand_over]) if named or (hand_over and is_usual) else None
+        if not named and not (hand_over and is_usual):
+            return None
+        every = f"{len(self.runs)} of {count(len(self.runs), 'run')}"
+        return [*named, *hand_over], {str(action.name): every for action in named} | {
+            name: self._support_of_tool(name) for name in listed
+        }
 
     def _hand_over_differs(self) -> bool:
         """Whether some runs hand over to a human, and others do not."""
@@ -359,9 +374,16 @@ class _Draft:
         parts += [f"{name}: {why}" for name, why in step.support.items()]
         return "; ".join(parts)
 
+    def _support_of_tool(self, name: str) -> str:
+        """Say in how many runs a neutral tool is called."""
+        times = sum(any(call.tool == name and not call.failed for call in run.episode.calls) for run in self.runs)
+        return f"{times} of {count(len(self.runs), 'run')}"
+
     def _warnings(self) -> Iterator[str]:
         """Warn of runs that are left out, and if runs have nothing in common: they may be of different tasks."""
         yield from self.warnings
+        if self.way in _ONLY:
+            yield _ONLY[self.way]
         linked: dict[int, int] = {}
         for step in self.steps:
             if not step.reads:
@@ -375,8 +397,8 @@ class _Draft:
 
     def _all_notes(self) -> Iterator[str]:
         yield from self.notes
-        if self.way == _LITERAL:
-            yield "Only the orders and values of the runs are allowed: no simpler task accepts them all."
+        if self.way in _ONLY:
+            yield f"O{_ONLY[self.way][1:]}."
         if not self.only_common:
             yield _UNSEEN[self.unseen]
         yield _REFUSED[self._refused]

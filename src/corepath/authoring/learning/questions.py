@@ -97,7 +97,10 @@ class _Inquiry:
     def __init__(self, runs: list[Run], steps: Sequence[int], guessed: Iterable[Run] = ()) -> None:
         self.runs, self.steps, self.guessed = runs, steps, dict.fromkeys(guessed)
         self.numbering = numbering_of(runs, steps)
+        self.agreed: dict[Run, None] = {}
+        """All examples that are right."""
         self.right: dict[Run, None] = {}
+        """Those of them that are learned from, because what is learned would not have them otherwise."""
         self.wrong: dict[Run, None] = {}
         self.settled: dict[ForkKey, bool] = {}
         self.asked: list[Asked] = []
@@ -118,7 +121,13 @@ class _Inquiry:
         if but is not None:
             forks = Forks({**self.settled, but: not forks.found[but].is_wide}, asks=True)
             return learn_orders(self.log, forks)
-        return learn_without(self.log, self.wrong, forks)
+        found = learn_without(self.log, self.wrong, forks)
+        lost = [run for run in self.agreed if run not in found and run not in self.right]
+        if not lost:
+            return found
+        self.right |= dict.fromkeys(lost)
+        forks.found.clear()
+        return self.learn(forks=forks)
 
     def next_question(self, left: int) -> tuple[ForkKey | None, OrderQuestion] | None:
         """Return the most important question, and the fork that it decides, or None if there is nothing to ask.
@@ -155,15 +164,29 @@ class _Inquiry:
         if key is not None:
             self.settled[key] = self.asked[-1].agreed
         self.wrong |= {run: None for run, is_right in answered if is_right is False}
+        agreed = {run: None for run, is_right in answered if is_right}
+        self.agreed |= agreed
         if not self.asked[-1].agreed or question.kind is ForkKind.NEIGHBOURS:
-            self.right |= {run: None for run, is_right in answered if is_right}
+            self.right |= agreed
 
     def _draw(self, found: Arrangement, but: Arrangement | None = None) -> tuple[Run, ...]:
-        """Return some orders that were not seen. With `but`, leave out its orders."""
-        random, seen = Random(len(self.asked)), {*self.runs, *self.right}  # noqa: S311  # the same examples every time
-        drawn = dict.fromkeys(self._number_in_order(found.draw(random)) for _ in range(_DRAWS))
-        fresh = (run for run in drawn if run not in seen and (but is None or run not in but))
+        """Return some orders of which it is not known whether they are right. With `but`, leave out its orders."""
+        random, known = Random(len(self.asked)), {*self.runs, *self.agreed, *self.wrong}  # noqa: S311  # the same examples every time
+        drawn = (self._number_in_order(found.draw(random)) for _ in range(_DRAWS))
+        fresh = (run for run in self._find_fresh(drawn, known) if but is None or run not in but)
         return tuple(islice(fresh, _MOST_EXAMPLES))
+
+    def _find_fresh(self, runs: Iterable[Run], known: Iterable[Run]) -> Iterator[Run]:
+        """Yield the runs whose steps are not those of a known run, each once."""
+        paths = {self._path(run) for run in known}
+        for run in runs:
+            if (path := self._path(run)) not in paths:
+                paths.add(path)
+                yield run
+
+    def _path(self, run: Run) -> tuple[int, ...]:
+        """Return the steps of a run."""
+        return tuple(self.steps[event] for event in run)
 
     def _number_in_order(self, run: Run) -> Run:
         """Return the same steps, with their occurrences numbered as in the runs."""
@@ -205,12 +228,12 @@ class _Inquiry:
         others = [run for run in recombined if run not in known and run not in now]
         swapped = self._swap_neighbours(now, known)
         few = _MOST_EXAMPLES // 2
-        examples = tuple(islice(dict.fromkeys((*others[:few], *swapped, *others[few:])), _MOST_EXAMPLES))
-        if not examples:
+        fresh = [*self._find_fresh((*others[:few], *swapped, *others[few:]), {*self.runs, *known})]
+        if not fresh:
             return None
-        paths = now.count, now.count + len(set(others) | set(swapped))
-        near = _nearest(self.runs, examples[0])
-        return OrderQuestion(ForkKind.NEIGHBOURS, examples, near, default=False, paths=paths)
+        paths = now.count, now.count + len(fresh)
+        near = _nearest(self.runs, fresh[0])
+        return OrderQuestion(ForkKind.NEIGHBOURS, tuple(fresh[:_MOST_EXAMPLES]), near, default=False, paths=paths)
 
     def _swap_neighbours(self, now: Arrangement, known: set[Run]) -> list[Run]:
         """Return orders with two neighbours swapped, once for each pair of events, the most promising first."""

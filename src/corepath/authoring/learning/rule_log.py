@@ -88,7 +88,7 @@ def _shape(run: Iterable[Event]) -> Shape:
 
 def make_log(good: Sequence[Run], bad: Sequence[Run], least: int, wanted: Callable[[str], bool]) -> RuleLog:
     """Write runs as numbers. Rules are learned about tools that are wanted and occur in at least `least` good runs."""
-    seen = Counter(tool for run in good for tool in {item.tool for item in run if isinstance(item, Call)})
+    seen = count_tools(good)
     frequent = [tool for tool, times in seen.most_common() if times >= least and wanted(tool)]
     kept = frequent[:MOST_TOOLS]
     letters = {tool: number for number, tool in enumerate(kept, CONSENT + 1)}
@@ -97,17 +97,22 @@ def make_log(good: Sequence[Run], bad: Sequence[Run], least: int, wanted: Callab
     return RuleLog(("", "", *kept), tuple(coder.slots), coded_good, coded_bad, len(frequent) - len(kept))
 
 
+def count_tools(runs: Iterable[Run]) -> Counter[str]:
+    """Count in how many runs each tool is called."""
+    return Counter(tool for run in runs for tool in dict.fromkeys(item.tool for item in run if isinstance(item, Call)))
+
+
 def _find_slots(runs: Sequence[Run], letters: Mapping[str, int], least: int) -> dict[tuple[int, str], int]:
     """Number the arguments that occur in enough runs, the most frequent first."""
     seen: Counter[tuple[int, str]] = Counter()
     for run in runs:
-        seen.update({
+        seen.update(dict.fromkeys(
             (letters[item.tool], name)
             for item in run
             if isinstance(item, Call) and item.tool in letters and not item.malformed
             for name, value in item.arguments.items()
             if is_comparable(value)
-        })  # fmt: skip
+        ).keys())  # fmt: skip
     return {slot: number for number, (slot, times) in enumerate(seen.most_common(MOST_SLOTS)) if times >= least}
 
 

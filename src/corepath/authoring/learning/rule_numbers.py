@@ -9,10 +9,9 @@ from typing import Any, Final
 
 from corepath.authoring.learning.log import members
 from corepath.authoring.learning.rule_candidate import Candidate, Misses, Template
-from corepath.authoring.learning.rule_log import CONSENT, OTHER, Event, RuleLog, Run, Shape
+from corepath.authoring.learning.rule_log import CONSENT, OTHER, Event, RuleLog, Run, Shape, count_tools
 from corepath.authoring.learning.rule_values import count_slots, highest
 from corepath.notation.action import Tool
-from corepath.notation.call import Call
 from corepath.rules.rule import Never
 
 MOST_SINGLE: Final = 0.1
@@ -149,19 +148,15 @@ def _count_values(log: RuleLog, runs: Sequence[Sequence[Event]]) -> list[Counter
     """Count in how many runs each slot has each value."""
     found = [Counter[Any]() for _ in log.slots]
     for run in runs:
-        for slot, value in {pair for _, _, slots in run for pair in slots}:
+        for slot, value in dict.fromkeys(pair for _, _, slots in run for pair in slots):
             found[slot][value] += 1
     return found
 
 
 def find_unused(good: Sequence[Run], bad: Sequence[Run], wanted: Callable[[str], bool]) -> Iterator[Candidate]:
     """Yield `never A` for tools that bad runs call and good ones do not."""
-    seen, found = _count_tools(good), _count_tools(bad)
+    seen, found = count_tools(good), count_tools(bad)
     for tool, times in found.items():
         if seen[tool] <= 1 and wanted(tool):
             rule = Never(Tool(tool).any())
             yield Candidate(Template.NEVER, (), len(good), 0, seen[tool], len(bad), times, 1.0, rule)
-
-
-def _count_tools(runs: Sequence[Run]) -> Counter[str]:
-    return Counter(tool for run in runs for tool in {item.tool for item in run if isinstance(item, Call)})

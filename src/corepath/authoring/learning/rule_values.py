@@ -146,7 +146,7 @@ class Values:
     def _chances(self) -> list[float]:
         counted = [Counter[Any]() for _ in self.letters]
         for run in self.log.good:
-            for slot, value in {pair for _, _, slots in run for pair in slots}:
+            for slot, value in dict.fromkeys(pair for _, _, slots in run for pair in slots):
                 counted[slot][value] += 1
         return [sum((times / max(1, one.total())) ** 2 for times in one.values()) for one in counted]
 

@@ -87,6 +87,8 @@ def widen(task: Task, episode: Episode) -> Widened:
     trace = trace_task(task, episode.calls, episode.params)
     if accepts(trace):
         return Widened(before, before, task)
+    if not episode.calls:
+        raise TaskError.of("the run has no calls, so there is nothing to learn from it")
     _check_hope(trace)
     run = _Run(task, episode, trace)
     last_resort = run.add_as_alternative(before)
@@ -103,11 +105,9 @@ def widen(task: Task, episode: Episode) -> Widened:
 
 
 def check_run(task: Task, episode: Episode) -> None:
-    """Raise `TaskError` if a run is of another task, or has no calls."""
+    """Raise `TaskError` if a run is of another task."""
     if episode.task != task.id:
         raise TaskError.of(f"the run is of task '{episode.task[:120]}', not of '{task.id}'")
-    if not episode.calls:
-        raise TaskError.of("the run has no calls, so there is nothing to learn from it")
 
 
 def accepts(trace: Trace) -> bool:
