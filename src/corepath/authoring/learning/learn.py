@@ -398,7 +398,8 @@ class _Draft:
     def _all_notes(self) -> Iterator[str]:
         yield from self.notes
         if self.way in _ONLY:
-            yield f"O{_ONLY[self.way][1:]}."
+            only = _ONLY[self.way]
+            yield f"{only[0].upper()}{only[1:]}."
         if not self.only_common:
             yield _UNSEEN[self.unseen]
         yield _REFUSED[self._refused]
