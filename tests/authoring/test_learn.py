@@ -431,6 +431,7 @@ def test_runs_whose_calls_were_all_refused_are_learned_with_a_warning(corepath: 
         (["good.jsonl", "--bad", "good.jsonl"], "--bad needs --rules to learn rules, or a task file", 2),
         (["idle.jsonl"], "no run makes a call, so that there is nothing to learn", 1),
         (["good.jsonl", "--world", "farm"], "tasks; name one, as in farm/", 2),
+        (["good.jsonl", "--world", "farm/water_plant"], "finds none of the runs right", 1),
         (["good.jsonl", "--world", "nowhere/task"], "no world or file 'nowhere/task'", 2),
         (["good.jsonl", "--tools", "nope.yaml"], "no such file", 2),
     ],
