@@ -25,6 +25,7 @@ from corepath.authoring.learning.independence import guess_orders
 from corepath.authoring.learning.log import Run
 from corepath.authoring.learning.names import name_actions
 from corepath.authoring.learning.outliers import find_outliers
+from corepath.authoring.learning.question_text import describe_question
 from corepath.authoring.learning.questions import MOST_QUESTIONS, OrderQuestion, learn_by_asking
 from corepath.authoring.learning.required_reads import FEWEST_RUNS
 from corepath.authoring.learning.steps import SeenStep, call_at, find_steps
@@ -258,7 +259,7 @@ class _Draft:
             return tuple(made_at[event][0] for event in run)
 
         made = Question(
-            _question_text(question, calls), tuple(map(calls, question.examples)), calls(question.seen),
+            describe_question(question, calls), tuple(map(calls, question.examples)), calls(question.seen),
             question.default, question.paths,
             tuple(find_early(run, events.runs, made_at.__getitem__, self.tools) for run in question.examples),
             question.is_one_choice,
@@ -437,15 +438,3 @@ def _literal_fields(call: Call) -> matchers.Fields:
     return matchers.Fields(
         tuple((name, matchers.Literal(canonical(value), value)) for name, value in call.arguments.items())
     )
-
-
-def _question_text(question: OrderQuestion, calls: Callable[[Run], Sequence[Call]]) -> str:
-    """Return the question as a sentence."""
-    if (pair := question.swapped) is not None:
-        first, second = calls(pair)
-        if first.label != second.label:
-            return f"May {first.label} come before {second.label}?"
-    missing = [event for event in question.seen if event not in question.examples[0]]
-    if missing:
-        return f"May {calls((missing[0],))[0].label} be left out?"
-    return "May these steps come in another order?"
