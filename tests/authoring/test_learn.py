@@ -192,6 +192,13 @@ def test_steps_with_letters_that_yaml_must_escape_have_a_comment_too() -> None:
     assert made.text.count("# 3 of 3 runs") == 3
 
 
+def test_each_order_of_paired_lists_says_how_many_runs_have_it() -> None:
+    tools = Tools(arguments={"book": {"names": "paired with seats"}})
+    one, other = call("book", names=["A", "B"], seats=[1, 2]), call("book", names=["B", "A"], seats=[2, 1])
+    made = learn([episode(one), episode(other), episode(one)], tools)
+    assert made.support == {"book": "2 of 3 runs", "book_2": "1 of 3 runs"}
+
+
 def test_a_long_procedure_takes_several_lines_and_reads_back_as_the_same(tmp_path: Path) -> None:
     steps = [call("send_message", to=f"person number {number}", text='a ">> b" & c') for number in range(8)]
     made = learn([episode(*steps), episode(*steps[4:], *steps[:4])] * 8, Tools(reads=["get_*"]))
@@ -424,6 +431,7 @@ def test_runs_whose_calls_were_all_refused_are_learned_with_a_warning(corepath: 
         (["good.jsonl", "--bad", "good.jsonl"], "--bad needs --rules to learn rules, or a task file", 2),
         (["idle.jsonl"], "no run makes a call, so that there is nothing to learn", 1),
         (["good.jsonl", "--world", "farm"], "tasks; name one, as in farm/", 2),
+        (["good.jsonl", "--world", "farm/water_plant"], "finds none of the runs right", 1),
         (["good.jsonl", "--world", "nowhere/task"], "no world or file 'nowhere/task'", 2),
         (["good.jsonl", "--tools", "nope.yaml"], "no such file", 2),
     ],

@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from corepath.authoring.learning.learn import Judge, Learned, Question, Unseen, learn
-from corepath.authoring.learning.simulation import judge_by_world
+from corepath.authoring.learning.simulation import check_world, judge_by_world
 from corepath.authoring.tools import describe_tools
 from corepath.automaton.alphabet import Refused
 from corepath.cli.options import find_sources
@@ -46,6 +46,8 @@ def learn_tasks_command(paths: Sequence[Path], options: LearnOptions) -> None:
     found: list[Learned] = []
     for name, episodes in groups.items():
         try:
+            if judged is not None:
+                check_world(judged, episodes)
             unseen: Unseen | None = None if options.tools else "ignore"
             found.append(learn(episodes, tools, judge=judge, unseen=unseen, refused=options.refused))
         except TaskError as error:

@@ -25,13 +25,14 @@ from corepath.authoring.learning.independence import guess_orders
 from corepath.authoring.learning.log import Run
 from corepath.authoring.learning.names import name_actions
 from corepath.authoring.learning.outliers import find_outliers
+from corepath.authoring.learning.question_text import describe_question
 from corepath.authoring.learning.questions import MOST_QUESTIONS, OrderQuestion, learn_by_asking
 from corepath.authoring.learning.required_reads import FEWEST_RUNS
 from corepath.authoring.learning.steps import SeenStep, call_at, find_steps
 from corepath.authoring.learning.told_apart import tell_apart
 from corepath.authoring.learning.unfit import describe_unfit, find_unfit
 from corepath.automaton.alphabet import Refused, Unlisted
-from corepath.automaton.condensation import trace_calls
+from corepath.automaton.condensation import Trace, trace_calls
 from corepath.automaton.reading import Forbidden
 from corepath.automaton.step import Kind
 from corepath.episode import Episode
@@ -190,11 +191,9 @@ class _Draft:
         used = sorted(set(events.steps))
         actions = dict(zip(used, name_actions([self.steps[one] for one in used]), strict=True))
         named = [action for found in actions.values() for action in found]
-        support = {
-            str(action.name): self._support(self.steps[one]) for one, found in actions.items() for action in found
-        }
+        looks: dict[str, str] = {}
         if not used and (look := self._first_look()) is not None:
-            named, support = look
+            named, looks = look
             procedure = choice(*named)
             self.notes.append("No run changes anything. The step is to look, or to hand over.")
         else:
@@ -208,8 +207,14 @@ class _Draft:
             if self.way == _LITERAL:
                 raise
             return None
-        if not all(accepts(task, run.episode) for run in self.runs):
+        times = self._count_runs(task)
+        if times is None:
             return None
+        support = looks or {
+            name: self._support(self.steps[one], times[name])
+            for one, found in actions.items()
+            for name in (str(action.name) for action in found)
+        }
         notes, warnings = tuple(self._all_notes()), (*self._warnings(), *self._outliers(events))
         return Learned(task, len(self.runs), support, tuple(self.asked), notes, warnings)
 
@@ -254,7 +259,7 @@ class _Draft:
             return tuple(made_at[event][0] for event in run)
 
         made = Question(
-            _question_text(question, calls), tuple(map(calls, question.examples)), calls(question.seen),
+            describe_question(question, calls), tuple(map(calls, question.examples)), calls(question.seen),
             question.default, question.paths,
             tuple(find_early(run, events.runs, made_at.__getitem__, self.tools) for run in question.examples),
             question.is_one_choice,
@@ -367,9 +372,19 @@ class _Draft:
                 if step.kind is Kind.HARM and step.call.failed and not step.call.malformed:
                     yield step.call
 
-    def _support(self, step: SeenStep) -> str:
+    def _count_runs(self, task: Task) -> Counter[str] | None:
+        """Count in how many runs each action is done. Returns None if the task does not accept all runs."""
+        found: Counter[str] = Counter()
+        for run in self.runs:
+            trace = trace_calls(task.automaton, run.episode.calls, run.params)
+            if not _is_right(trace):
+                return None
+            found.update({trace.label(step) for step in trace.steps if step.kind is Kind.PROGRESS})
+        return found
+
+    def _support(self, step: SeenStep, times: int) -> str:
         """Say in how many runs a step is, and what speaks for its patterns."""
-        parts = [f"{len(step.runs)} of {count(len(self.runs), 'run')}"]
+        parts = [f"{times} of {count(len(self.runs), 'run')}"]
         parts += ["the result decides what follows"] if step.decides else []
         parts += [f"{name}: {why}" for name, why in step.support.items()]
         return "; ".join(parts)
@@ -407,7 +422,10 @@ class _Draft:
 
 def accepts(task: Task, episode: Episode) -> bool:
     """Whether a task accepts a run without harm."""
-    trace = trace_calls(task.automaton, episode.calls, episode.params)
+    return _is_right(trace_calls(task.automaton, episode.calls, episode.params))
+
+
+def _is_right(trace: Trace) -> bool:
     return trace.end.accepted and not any(step.kind is Kind.HARM for step in trace.steps)
 
 
@@ -421,15 +439,3 @@ def _literal_fields(call: Call) -> matchers.Fields:
     return matchers.Fields(
         tuple((name, matchers.Literal(canonical(value), value)) for name, value in call.arguments.items())
     )
-
-
-def _question_text(question: OrderQuestion, calls: Callable[[Run], Sequence[Call]]) -> str:
-    """Return the question as a sentence."""
-    if (pair := question.swapped) is not None:
-        first, second = calls(pair)
-        if first.label != second.label:
-            return f"May {first.label} come before {second.label}?"
-    missing = [event for event in question.seen if event not in question.examples[0]]
-    if missing:
-        return f"May {calls((missing[0],))[0].label} be left out?"
-    return "May these steps come in another order?"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from corepath.authoring.learning.early import Early
 from corepath.authoring.learning.learn import Judge, Question
+from corepath.episode import Episode
+from corepath.errors import TaskError
 from corepath.notation.call import Call
 from corepath.rules.monitor import Monitor
 from corepath.task import Task
 from corepath.values import canonical
-from corepath.world.exploring import Replay, replay
+from corepath.world.exploring import Replay, replay, simulator_of
 
 
 def judge_by_world(task: Task) -> Judge:
@@ -20,6 +22,16 @@ def judge_by_world(task: Task) -> Judge:
         return [judge_path(task, calls, early) for calls, early in zip(question.examples, question.early, strict=True)]
 
     return judge
+
+
+def check_world(task: Task, runs: Iterable[Episode]) -> None:
+    """Raise `TaskError` if no run is right in the world of a task: then they are runs of something else.
+
+    Calls that were refused, and those of tools that the world does not have, are left out.
+    """
+    tools = simulator_of(task).tools
+    if not any(is_right(task, [call for call in run.calls if not call.failed and call.tool in tools]) for run in runs):
+        raise TaskError.of(f"the world of {task.id} finds none of the runs right, so that it cannot answer for them")
 
 
 def judge_path(task: Task, calls: Sequence[Call], early: Early) -> bool | None:
