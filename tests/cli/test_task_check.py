@@ -143,6 +143,7 @@ def test_run_folders_are_read_with_their_seed(folder: Path, corepath: Any) -> No
         (("task.yaml", "--good", "seed.jsonl"), 1, "a task file has no variants"),
         (("task.yaml", "--good", "good.jsonl", "--bad", "broken.jsonl"), 1, "broken.jsonl:1:1: "),
         (("task.yaml", "--good", "good.jsonl", "--bad", "notes"), 1, "notes:1:1: no files of traces in this folder"),
+        (("task.yaml", "--good", "good.jsonl", "--bad", "none.json"), 1, "none.json:1:1: no episodes in this file"),
     ],
 )
 def test_wrong_uses_and_broken_files(
@@ -150,6 +151,7 @@ def test_wrong_uses_and_broken_files(
 ) -> None:
     (folder / "empty.jsonl").write_text("")
     (folder / "notes").mkdir(exist_ok=True)
+    (folder / "none.json").write_text("[]")
     (folder / "broken.jsonl").write_text('{"task": ')
     (folder / "wrong.yaml").write_text(TASK.replace(">> refund", ">> >> refund"))
     write(folder, "seed.jsonl", {**GOOD[0], "seed": 5})

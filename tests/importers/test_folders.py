@@ -134,6 +134,14 @@ def test_the_command_imports_a_folder(tmp_path: Path, corepath: Any) -> None:
     assert [(one["task"], one["calls"][0]["tool"]) for one in records] == [("one", "look"), ("two", "look")]
 
 
+def test_a_file_without_episodes_is_a_problem(tmp_path: Path, corepath: Any) -> None:
+    """An empty list may be of any format."""
+    none, chats = put(tmp_path / "none.json", []), put(tmp_path / "chat.json", chat("look"))
+    done = corepath("import", none, chats, "--task", "t", "--out", tmp_path / "episodes.jsonl")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{none}:1:1: no episodes in this file\n1 episode in ")
+
+
 def test_a_refusal_has_two_lines_and_names_the_nearest_format(tmp_path: Path, corepath: Any) -> None:
     file = put(tmp_path / "bot.json", {"messages": [{"role": "bot", "content": "Hi."}]})
     done = corepath("import", file)

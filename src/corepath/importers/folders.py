@@ -103,10 +103,15 @@ def _read_pipe(file: Path, choose: Callable[[Path], Format]) -> Iterator[Importe
 
 
 def _number(file: Path, found: Iterator[Episode | Problem]) -> Iterator[Imported | Problem]:
+    """Number the episodes in a file. It is a problem if there is nothing in it."""
     number = 0
+    is_empty = True
     for one in found:
+        is_empty = False
         if isinstance(one, Problem):
             yield one
         else:
             number += 1
             yield Imported(one, file, number)
+    if is_empty:
+        yield Problem(str(file), 1, 1, "no episodes in this file")
