@@ -182,6 +182,18 @@ def test_scores_on_tasks_that_were_changed_are_not_explained_by_what_they_are_no
     assert "Only what was recorded is shown for 1 task" in (tmp_path / "page" / "index.html").read_text()
 
 
+def test_episodes_that_were_scored_in_different_ways_are_each_explained_as_they_were_scored(tmp_path: Path) -> None:
+    episodes, task, scores = (tmp_path / name for name in ("episodes.jsonl", "task.yaml", "scores.parquet"))
+    made = {"task": "refund", "calls": [{"tool": "refund", "arguments": {}}]}
+    ways = ["paper", "recommended", *({"lam": lam / 10} for lam in range(5))]
+    episodes.write_text("".join(json.dumps(made | {"scoring": one}) + "\n" for one in ways))
+    task.write_text("id: refund\nprocedure: check() >> refund()\n")
+    score_files([episodes], scores, Settings((str(task),)))
+    for number in range(1, len(ways) + 1):
+        shown = run("explain", scores, "--episode", number, "--json")
+        assert shown == run("explain", episodes, "--tasks", task, "--episode", number, "--json")
+
+
 def test_scores_by_rules_are_explained_by_the_same_rules(tmp_path: Path) -> None:
     """The command that `fix` names gives the explanation."""
     episodes, rules, scores = (tmp_path / name for name in ("episodes.jsonl", "rules.yaml", "scores.parquet"))

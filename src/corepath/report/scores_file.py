@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from sys import intern
 from tempfile import TemporaryFile
@@ -145,7 +145,7 @@ class _Reader:
     """Whether a row was scored by other rules."""
     rows: int = 0
     count: int = 0
-    _files: dict[tuple[str, bool], EpisodeFile] = field(default_factory=dict)
+    _files: dict[tuple[str, bool, Scoring], EpisodeFile] = field(default_factory=dict)
     _finders: dict[tuple[str, int], Callable[[str], FoundTask]] = field(default_factory=dict)
 
     def add(self, rows: list[dict[str, Any]]) -> None:
@@ -195,14 +195,15 @@ class _Reader:
         return Results(tuple(self.found), used, tuple(self.problems), (str(self.path),), notes, judged)
 
     def _file(self, name: str, row: Mapping[str, Any], *, by_line: bool) -> EpisodeFile:
-        if (name, by_line) not in self._files:
-            scoring = _scoring_of(row["profile"], row.get("options"))
+        key = name, by_line, _scoring_of(row["profile"], row.get("options"))
+        if key not in self._files:
+            scoring = key[2]
             kind = RowFile if by_line else EpisodeFile
-            self._files[name, by_line] = kind(Path(name), str(self.path), lambda _: scoring, self._complete)
-        return self._files[name, by_line]
+            complete = partial(self._complete, scoring)
+            self._files[key] = kind(Path(name), str(self.path), lambda _: scoring, complete)
+        return self._files[key]
 
-    def _complete(self, episode: Episode) -> Episode:
-        scoring = next(iter(self.scorings), Scoring())
+    def _complete(self, scoring: Scoring, episode: Episode) -> Episode:
         if episode.task or not self.rules:
             return rescore(self.tasks.of(episode), episode, scoring, rules=self.rules)
         return replace(episode, scores=score_rules(self.rules, episode, scoring).to_dict())
@@ -268,9 +269,9 @@ class StoredRow:
 
     @property
     def content(self) -> int:
-        """A hash of what the agent did and was told, or of why that is not known. The episode is read for it once."""
+        """A hash of what the agent did and was told, as far as it is at hand. The episode is read for it once."""
         if self._content is None:
-            self._content = hash(self.lost) if self.lost else content_hash(self.read_unscored()[0])
+            self._content = content_hash(self.record if self.lost else self.read_unscored()[0])
         return self._content
 
     @property
